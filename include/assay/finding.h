@@ -1,0 +1,141 @@
+/* What score makes and report prints: findings (rule x subject) gathered into
+ * a scorecard. Everything is owned by the arena of the scorecard. */
+#ifndef ASSAY_FINDING_H
+#define ASSAY_FINDING_H
+
+#include "assay/reading.h"
+
+#define VERDICT_LIST(X)                                                            \
+	X(PASS, "pass")                                                            \
+	X(WARN, "warn")                                                            \
+	X(FAIL, "fail")                                                            \
+	X(INCONCLUSIVE, "inconclusive") /* noise does not allow a verdict */       \
+	X(NOT_APPLICABLE, "not_applicable")                                        \
+	X(NOT_MEASURED, "not_measured")                                            \
+	X(STATED_ONLY, "stated_only")                                              \
+	X(TOO_SHORT, "too_short")                                                  \
+	X(TOO_FEW, "too_few")
+
+enum verdict {
+#define X(name, text) VERDICT_##name,
+	VERDICT_LIST(X)
+#undef X
+		VERDICTS
+};
+
+enum overall { OVERALL_ACCEPT, OVERALL_REJECT, OVERALL_INCOMPLETE };
+
+/* Delivery decides the headline; period is what cannot exist on delivery day. */
+enum rule_stage { RULE_DELIVERY, RULE_PERIOD };
+/* Literal: the guide's figure as written, printed, never decides (unless the
+ * customer's profile makes it required). Sound: what decides. */
+enum rule_reading { RULE_SOUND, RULE_LITERAL };
+
+/* The part of a rule that reports print; score/profile.h has the rest. */
+struct rule_info {
+	const char *id;
+	const char *criterion; /* "1", "2", "S", "3", "4" or what the profile says */
+	enum rule_stage stage;
+	enum rule_reading reading;
+	const char *twin;   /* id of the sound rule beside a literal one, or NULL */
+	const char *metric;
+	const char *stat;   /* "value", "median" … */
+	const char *unit;
+	const char *scope;  /* "each", "worst" … */
+	const char *limit;  /* as printed: ">= 268 TFLOP/s" */
+	const char *source; /* guide row id, section, or data source */
+	const char *note;   /* or NULL */
+	bool required;
+	double min_coverage; /* 0 to 1 */
+};
+
+struct finding {
+	const struct rule_info *rule;
+	struct subject subject;
+	const char *node;   /* of the subject, or NULL for the cluster */
+	enum verdict verdict;
+	enum outcome outcome;
+	enum origin origin;
+	bool has_value;     /* value of the rule's stat, aggregated by its scope */
+	double value;
+	const char *text;   /* value of an identity metric, or NULL */
+	double limit;       /* the number compared with; NaN if none */
+	double ci_lo, ci_hi; /* NaN: none */
+	double resolution;  /* what noise still hides, in the unit; NaN: unknown */
+	struct reason reason; /* code NULL when there is nothing to explain */
+	const char *advice; /* what to do next, or NULL */
+	int attempt;
+	bool recovered;     /* replaced a lost reading: warn: recovered */
+	const struct reading *evidence; /* the deciding reading, or NULL */
+	/* How many subjects it stands for: 1, or more where the subject's id is
+	 * "*" (missing ones of a node, of the cluster). */
+	int64_t subjects;
+};
+
+struct coverage {
+	int64_t due;    /* rule x subject pairs owed by the expected inventory */
+	int64_t tested; /* of those, with a verdict pass, warn, fail or inconclusive */
+};
+
+/* One rule over all its subjects. */
+struct rule_result {
+	const struct rule_info *rule;
+	struct coverage coverage;
+	int64_t count[VERDICTS];
+	enum verdict verdict; /* worst that decides: see judging in score/verdict.c */
+	bool coverage_short;  /* below the rule's min_coverage */
+};
+
+struct criterion_result {
+	const char *id;       /* "1" */
+	const char *title;    /* message in the report's language comes from id */
+	enum verdict verdict; /* delivery rules that are required */
+	struct coverage coverage;
+	const char *subjects; /* "cards": unit of the printed coverage */
+	int64_t count[VERDICTS];
+	/* The same over period rules: its own line. */
+	enum verdict period_verdict;
+	struct coverage period_coverage;
+	bool has_period;
+};
+
+struct scorecard {
+	const char *profile;      /* name */
+	const char *profile_sha256;
+	const char *card;         /* key of the accelerator row, or NULL */
+	bool card_guessed;        /* no --profile: identity is stated_only */
+	enum rule_stage stage;
+	enum overall overall;
+	enum overall overall_if_measured; /* simulated runs: what it would be */
+	bool simulated, imported;
+	bool screen_only;         /* quick budget: never ACCEPT */
+	bool cut;                 /* the journal has no end line */
+	const char *altered;      /* chain broken: says where; NULL if intact */
+	int64_t expected_nodes, expected_cards; /* cards of the whole cluster */
+	int64_t rules, rules_judged; /* required delivery rules; with a verdict */
+	const char *vendor;       /* or NULL */
+	const char *started, *ended; /* RFC 3339 */
+	double seconds;
+	const char *run_digest;   /* head of the chain, 64 hex digits */
+	const char *version;      /* of Assay that measured */
+	const char *budget;
+
+	const struct criterion_result *criteria;
+	int n_criteria;
+	const struct rule_result *rule_results; /* by criterion, profile order */
+	int n_rules;
+	const struct finding *findings; /* grouped by rule; fails first */
+	int64_t n_findings;
+	/* Readings no rule judges: printed as information. */
+	const struct reading *const *information;
+	int64_t n_information;
+	/* Required findings that decide, most important first: culprits. */
+	const struct finding *const *culprits;
+	int64_t n_culprits;
+};
+
+const char *verdict_name(enum verdict verdict);
+bool verdict_parse(const char *name, enum verdict *verdict);
+const char *overall_name(enum overall overall);
+
+#endif

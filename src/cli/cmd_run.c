@@ -1,0 +1,197 @@
+/* assay run: plan, measure, journal, judge, print. The verdict is the exit
+ * code; a signal wins over it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/unit.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/run_setup.h"
+#include "coord/coord.h"
+#include "run/journal.h"
+
+static const struct option_row rows[] = {
+	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
+	{"nodes", OPTION_INT, "N", 1, 100000, NULL, MSG_opt_nodes},
+	{"cards", OPTION_INT, "C", 0, 1024, NULL, MSG_opt_cards},
+	{"out", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_out},
+	{"storage", OPTION_EACH, "PATH", 0, 0, NULL, MSG_opt_storage},
+	{"storage-size", OPTION_TEXT, "SIZE", 0, 0, NULL, MSG_opt_storage_size},
+	{"only", OPTION_LIST, "a,b", 0, 0, NULL, MSG_opt_only},
+	{"skip", OPTION_LIST, "a,b", 0, 0, NULL, MSG_opt_skip},
+	{"budget", OPTION_WORD, NULL, 0, 0, "quick|standard|soak", MSG_opt_budget},
+	{"set", OPTION_EACH, "probe.key=value", 0, 0, NULL, MSG_opt_set},
+	{"vendor", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_vendor},
+	{"resume", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_resume},
+	{"dry-run", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_dry_run},
+	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
+	{"lib-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_lib_dir},
+	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	{0},
+};
+
+/* --- the plan, in words ----------------------------------------------------- */
+
+static void print_plan(FILE *to, const struct run_setup *s)
+{
+	const struct plan *plan = &s->plan;
+
+	fprintf(to, "%s\n", say(MSG_plan_head, s->info.budget, fmt_duration(plan->seconds),
+	                        s->dir));
+	for (int i = 0; i < plan->count; i++) {
+		const struct unit *u = &plan->units[i];
+		const char *what = u->subject ? tmpf("%s %s", u->probe->name, u->subject)
+		                              : u->probe->name;
+
+		if (u->state == UNIT_RUN && u->subject && strcmp(u->subject, "*") == 0)
+			continue; /* only says what cards are missing */
+		if (u->state == UNIT_OUT)
+			fprintf(to, "%s\n", say(MSG_plan_out, u->probe->name, u->reason.text));
+		else if (u->state == UNIT_DONE)
+			fprintf(to, "%s\n", say(MSG_plan_done, what));
+		else if (u->bytes)
+			fprintf(to, "%s\n", say(MSG_plan_unit_bytes, what, fmt_duration(u->seconds),
+			                        fmt_bytes(u->bytes), u->subject));
+		else
+			fprintf(to, "%s\n", say(MSG_plan_unit, what, fmt_duration(u->seconds)));
+	}
+	fflush(to);
+}
+
+/* --- storing --------------------------------------------------------------------- */
+
+static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
+{
+	return journal_append(arg, line, len, err);
+}
+
+static enum status store_work(void *arg, const char *work, struct error *err)
+{
+	return journal_work_done(arg, work, err);
+}
+
+static enum status store_sync(void *arg, struct error *err) { return journal_sync(arg, err); }
+
+static enum status open_journal(struct journal **journal, struct run_setup *s, struct error *err)
+{
+	if (s->resume)
+		return journal_resume(journal, s->dir, ASSAY_VERSION, s->profile_sha256, err);
+	return journal_create(journal, s->dir, &s->info, err);
+}
+
+/* Left-overs of a run whose assay and guard were both killed. */
+static void sweep(const struct run_setup *s)
+{
+	struct str removed = {0};
+
+	for (int i = 0; i < s->plan.count; i++)
+		if (s->plan.units[i].probe->needs_storage && s->plan.units[i].subject)
+			guard_sweep(s->plan.units[i].subject, s->request.node, &removed, NULL);
+	if (removed.len)
+		log_note(MSG_swept, removed.data);
+	str_release(&removed);
+}
+
+static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
+{
+	struct progress_view view;
+	struct coord_result result;
+	struct coord_options options = {
+		.request = &s->request,
+		.plan = &s->plan,
+		.run_id = s->info.id,
+		.dir = s->dir,
+		.seed = s->seed,
+		.deadline_scale = 1,
+		.stop = &cli_signal,
+		.store = store_line,
+		.store_work = store_work,
+		.store_sync = store_sync,
+		.store_arg = journal,
+		.view = progress_event,
+		.view_arg = &view,
+	};
+	char digest[65];
+	enum status st, ended;
+
+	sweep(s);
+	progress_init(&view);
+	st = coord_run(&result, &options, err);
+	progress_end(&view);
+	ended = journal_close(journal, st == ST_INTERRUPTED, digest, err);
+	return st == ST_OK ? ended : st;
+}
+
+/* --- judging ------------------------------------------------------------------------- */
+
+static int judge(struct run_setup *s, const struct options *o, struct error *err)
+{
+	struct judge_request request = {.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL)};
+	struct report_options terminal = cli_report_options();
+	struct str path = {0};
+	struct judged j;
+	enum status st = cli_judge(&j, &request, err);
+	int code;
+
+	if (st == ST_OK)
+		st = cli_write_report("terminal", "-", &j.card, &terminal, err);
+	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
+	if (st == ST_OK) {
+		/* The scorecard was said; a disk that is full now changes nothing. */
+		struct error trouble = {0};
+
+		if (cli_write_report("json", path_join(&path, s->dir, "scorecard.json"), &j.card,
+		                     &terminal, &trouble) != ST_OK)
+			log_note(MSG_scorecard_unsaved, str_text(&trouble.text));
+		error_release(&trouble);
+	}
+	str_release(&path);
+	cli_judged_release(&j);
+	return code;
+}
+
+/* The run proper: from here on there is a directory, and so a scorecard. */
+static int run_planned(struct run_setup *s, const struct options *o, struct error *err)
+{
+	struct error trouble = {0};
+	struct journal *journal;
+	enum status st;
+	int code;
+
+	cli_catch_signals();
+	proc_init();
+	st = open_journal(&journal, s, err);
+	if (st != ST_OK)
+		return cli_status_code(st);
+	print_plan(stderr, s);
+	measure(s, journal, &trouble);
+	code = judge(s, o, err);
+	if (trouble.status != ST_OK)
+		log_note(MSG_run_trouble, str_text(&trouble.text), s->dir);
+	error_release(&trouble);
+	return code;
+}
+
+static int run(const struct options *o, struct error *err)
+{
+	struct run_setup s = {0};
+	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
+	int code = cli_status_code(st);
+
+	if (st == ST_OK && option_given(o, "dry-run"))
+		print_plan(stdout, &s);
+	else if (st == ST_OK)
+		code = run_planned(&s, o, err);
+	run_setup_release(&s);
+	return code;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.summary = MSG_cmd_run,
+	.operands = "",
+	.rows = rows,
+	.run = run,
+};

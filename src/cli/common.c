@@ -1,0 +1,136 @@
+/* What several commands need: the metric list, signals, judging a directory,
+ * writing reports. */
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/cli.h"
+
+/* --- metrics ------------------------------------------------------------------ */
+
+static const struct metric planned[] = {
+#define PLANNED(name, unit, better, subject, backend, formula) \
+	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_##backend, formula},
+#include "planned.def"
+#undef PLANNED
+	{0},
+};
+
+const struct metric_set *cli_metrics(void)
+{
+	static const struct metric *tables[64];
+	static struct metric_set set;
+
+	if (!set.tables) {
+		for (int i = 0; probe_table[i] && i < 63; i++)
+			tables[i] = probe_table[i]->metrics;
+		set = (struct metric_set){.tables = tables, .planned = planned};
+	}
+	return &set;
+}
+
+/* --- signals --------------------------------------------------------------------- */
+
+volatile sig_atomic_t cli_signal;
+
+static void on_signal(int number) { cli_signal = number; }
+
+void cli_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* --- judging ---------------------------------------------------------------------- */
+
+#define DEFAULT_PROFILE "thousand-card"
+
+enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
+{
+	struct score_options options = {.stage = request->stage};
+	const char *name;
+	enum status st;
+
+	*j = (struct judged){0};
+	st = rundir_open(&j->run, request->dir, RUNDIR_CHAIN, err);
+	if (st != ST_OK)
+		return st;
+	j->open = true;
+	name = request->profile ? request->profile : j->run.info.profile;
+	options.guessed = name == NULL;
+	st = profile_load(&j->profile, name ? name : DEFAULT_PROFILE, request->config_dir,
+	                  cli_metrics(), err);
+	if (st != ST_OK)
+		return st;
+	if (!request->profile && j->run.info.profile_sha256 &&
+	    strcmp(j->run.info.profile_sha256, profile_sha256(j->profile)) != 0)
+		log_note(MSG_profile_changed, profile_name(j->profile));
+	return score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options, err);
+}
+
+void cli_judged_release(struct judged *j)
+{
+	if (j->open)
+		rundir_close(&j->run);
+	if (j->profile)
+		profile_free(j->profile);
+	arena_release(&j->arena);
+}
+
+int cli_verdict_code(const struct scorecard *card)
+{
+	switch (card->overall) {
+	case OVERALL_ACCEPT: return EXIT_ACCEPT;
+	case OVERALL_REJECT: return EXIT_REJECT;
+	case OVERALL_INCOMPLETE: break;
+	}
+	return EXIT_INCOMPLETE;
+}
+
+int cli_status_code(enum status st)
+{
+	switch (st) {
+	case ST_OK: return 0;
+	case ST_NOMEM:
+	case ST_INTERNAL: return EXIT_INTERNAL;
+	default: return EXIT_USAGE;
+	}
+}
+
+/* --- output -------------------------------------------------------------------------- */
+
+struct report_options cli_report_options(void)
+{
+	bool tty = isatty(STDOUT_FILENO);
+	struct winsize size;
+	struct report_options o = {.width = 80, .max_items = 12};
+
+	if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		o.width = size.ws_col < 80 ? size.ws_col : 80;
+	o.color = tty && !getenv("NO_COLOR") && getenv("TERM") && strcmp(getenv("TERM"), "dumb");
+	o.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	return o;
+}
+
+enum status cli_write_report(const char *format, const char *file, const struct scorecard *card,
+                             const struct report_options *options, struct error *err)
+{
+	const struct report_format *f = report_find(format);
+	struct str out = {0};
+	enum status st = f->write(&out, card, options, err);
+
+	if (st == ST_OK && strcmp(file, "-") != 0)
+		st = file_write(file, str_text(&out), out.len, err);
+	else if (st == ST_OK && fd_write_all(STDOUT_FILENO, str_text(&out), out.len) != ST_OK)
+		st = error_set(err, ST_IO, MSG_stdout_failed);
+	str_release(&out);
+	return st;
+}

@@ -1,0 +1,125 @@
+/* assay: the commands by name, and the two internal roles a child of it plays
+ * (--guard, --child). Only this file decides the exit code. */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "cli/cli.h"
+#include "coord/worker.h"
+
+/* To add a command: its file, a line in cli.h, a line here. */
+static const struct command *const commands[] = {
+	&command_run, &command_list, &command_probe, &command_score, &command_report,
+	&command_verify, NULL,
+};
+
+static void print_help(FILE *to)
+{
+	struct str out = {0};
+
+	msg_add(&out, MSG_help_intro, ASSAY_VERSION);
+	str_add(&out, "\n\n");
+	for (const struct command *const *c = commands; *c; c++)
+		str_addf(&out, "  %-10s%s\n", (*c)->name, msg_format((*c)->summary));
+	str_addc(&out, '\n');
+	msg_add(&out, MSG_help_exit);
+	fprintf(to, "%s\n", out.data);
+	str_release(&out);
+}
+
+static const struct command *find(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[sizeof(commands) / sizeof(*commands)] = {0};
+	const char *near;
+
+	for (int i = 0; commands[i]; i++)
+		names[i] = commands[i]->name;
+	near = nearest_word(name, names);
+	fprintf(stderr, "%s\n", near ? say(MSG_command_unknown_near, name, near)
+	                             : say(MSG_command_unknown, name));
+	return EXIT_USAGE;
+}
+
+static void print_error(const struct error *err)
+{
+	struct str shown = {0};
+
+	if (err->status == ST_OK)
+		return;
+	str_add_printable(&shown, str_text(&err->text), err->text.len);
+	fprintf(stderr, "%s\n", say(MSG_log_line, str_text(&shown)));
+	str_release(&shown);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	struct options *options;
+	struct arena arena = {0};
+	struct error err = {0};
+	bool help;
+	int code;
+
+	options = arena_alloc(&arena, sizeof(*options));
+	if (options_parse(options, &arena, command, argc, argv, &help, &err) != ST_OK) {
+		code = EXIT_USAGE;
+	} else if (help) {
+		struct str out = {0};
+
+		options_help(&out, command);
+		printf("%s", out.data);
+		str_release(&out);
+		code = 0;
+	} else {
+		code = command->run(options, &err);
+	}
+	print_error(&err);
+	log_flush();
+	error_release(&err);
+	arena_release(&arena);
+	/* A full disk or a closed pipe below stdout must not look like success. */
+	if (fflush(stdout) != 0 && code == 0)
+		code = EXIT_USAGE;
+	return cli_signal ? 128 + cli_signal : code;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	/* Never LC_NUMERIC: cJSON and printf must keep the decimal point. */
+	setlocale(LC_CTYPE, "");
+	setlocale(LC_MESSAGES, "");
+	if (argc > 1 && strcmp(argv[1], "--guard") == 0)
+		return guard_main(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "--child") == 0)
+		return worker_main(probe_table);
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("assay %s\n", ASSAY_VERSION);
+		return 0;
+	}
+	command = find(argv[1]);
+	if (!command)
+		return unknown_command(argv[1]);
+	return run_command(command, argc - 1, argv + 1);
+}

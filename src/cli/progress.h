@@ -1,0 +1,23 @@
+/* What a person sees while a run goes on: on a terminal one line that is
+ * rewritten, elsewhere one plain line per unit. On stderr, so that stdout
+ * stays the scorecard's. */
+#ifndef ASSAY_CLI_PROGRESS_H
+#define ASSAY_CLI_PROGRESS_H
+
+#include <stdbool.h>
+
+#include "coord/coord.h"
+
+struct progress_view {
+	bool tty;
+	int width;
+	bool line_open; /* an unfinished line stands on the terminal */
+	double shown_at;
+};
+
+void progress_init(struct progress_view *view);
+void progress_event(void *view, const struct coord_event *event);
+/* Clears the open line. */
+void progress_end(struct progress_view *view);
+
+#endif

@@ -1,0 +1,34 @@
+/* From a command line to everything a run needs: paths, run.json, plan. */
+#ifndef ASSAY_CLI_RUN_SETUP_H
+#define ASSAY_CLI_RUN_SETUP_H
+
+#include "base/arena.h"
+#include "cli/options.h"
+#include "coord/plan.h"
+#include "run/rundir.h"
+
+struct run_setup {
+	struct arena arena;
+	struct run_info info;
+	struct plan_request request;
+	struct plan plan;
+	const char *dir;         /* absolute */
+	bool resume;
+	struct rundir earlier;   /* --resume: what is there already */
+	bool earlier_open;
+	bool guessed;            /* no --profile */
+	const char *profile_sha256;
+	uint64_t seed;
+};
+
+/* `setup` zeroed before; release it also after an error. */
+enum status run_setup_make(struct run_setup *setup, const struct options *o, int argc,
+                           char *const *argv, struct error *err);
+void run_setup_release(struct run_setup *setup);
+
+/* Host name made fit for file names and messages. */
+const char *local_node_name(struct arena *arena);
+/* N random hex digits. */
+const char *random_hex(struct arena *arena, int digits);
+
+#endif

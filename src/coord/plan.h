@@ -1,0 +1,62 @@
+/* The plan: which units of work a run consists of, in what order, how long and
+ * how many bytes they take, and for those that will not run, why. Made before
+ * anything is measured; --dry-run prints it. */
+#ifndef ASSAY_COORD_PLAN_H
+#define ASSAY_COORD_PLAN_H
+
+#include "assay/probe.h"
+#include "assay/run.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "coord/params.h"
+#include "run/rundir.h"
+
+enum unit_state {
+	UNIT_RUN,  /* to be done */
+	UNIT_DONE, /* --resume: has its terminal readings already */
+	UNIT_OUT,  /* left out or impossible here: owes its reason */
+};
+
+/* One probe on one subject. */
+struct unit {
+	const struct probe *probe;
+	const char *subject; /* card, socket or path; NULL: the node itself */
+	bool named_path;     /* storage: given by --storage (else the local disk) */
+	char work[13];       /* run/journal.h */
+	int attempt;
+	enum unit_state state;
+	struct reason reason; /* UNIT_OUT */
+	double seconds;      /* expected */
+	int64_t bytes;       /* to be written on the path, at most */
+};
+
+struct plan {
+	struct unit *units; /* by phase, in probe order */
+	int count;
+	double seconds;     /* of all UNIT_RUN, concurrent ones counted once */
+	int64_t bytes;
+};
+
+struct plan_request {
+	const struct probe *const *probes;
+	enum budget budget;
+	const char *node;
+	const char *local_path;   /* where local disk figures are taken: the run directory */
+	const struct run_info *info; /* storage paths, only, skip */
+	const struct setting *settings;
+	int n_settings;
+	const struct rundir *resume; /* or NULL */
+	const char *lib_dir;
+	const char *sys_root;
+};
+
+/* Everything is allocated from `arena`. Unknown names in --only and --skip are
+ * ST_USAGE with the nearest valid word. */
+enum status plan_make(struct plan *plan, struct arena *arena, const struct plan_request *request,
+                      struct error *err);
+
+/* A context good enough for supported() and subjects(): no emit, no progress. */
+void plan_context(struct probe_ctx *ctx, struct arena *arena, const struct probe *probe,
+                  const struct plan_request *request);
+
+#endif

@@ -1,0 +1,19 @@
+/* The inside of a probe child: reads one request (JSON) from stdin, runs the
+ * probe, sends readings and progress as lines on descriptor 3. The coordinator
+ * starts it as `assay --child`. */
+#ifndef ASSAY_COORD_WORKER_H
+#define ASSAY_COORD_WORKER_H
+
+#include "assay/probe.h"
+
+#define WORKER_CHANNEL 3
+
+/* Returns the exit code of the child: 0 when the probe ended by itself. */
+int worker_main(const struct probe *const *probes);
+
+/* Lines that are not readings:
+ *   {"kind":"progress","stage":"measuring","done":0.4,"what":"message_id"}
+ *   {"kind":"support","yes":false,"code":…,"args":[…],"text":…}   (list --try)
+ *   {"kind":"done","status":"ok"} */
+
+#endif

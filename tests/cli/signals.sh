@@ -1,0 +1,36 @@
+# SIGINT and SIGTERM in the middle: journal closed, files removed, a partial
+# scorecard, 130 and 143; --resume completes the run.
+. "$(dirname "$0")/lib.sh"
+mkdir "$tmp/store"
+
+interrupt() { # SIGNAL DIR
+	"$ASSAY" run --budget quick --only inventory,storage --out "$2" --storage "$tmp/store" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	local pid=$!
+	wait_until 30 sh -c "find '$tmp/store' -type f -size +1M | grep -q ." || fail "storage never started"
+	kill -"$1" $pid
+	wait $pid
+	code=$?
+	wait_until 10 nothing_runs "$tmp" || fail "still running: $(live_processes "$tmp")"
+	no_scratch "$tmp" || fail "scratch left: $(find "$tmp" -name '.assay-*')"
+}
+
+interrupt INT "$tmp/int"
+[ $code = 130 ] || fail "SIGINT: exit $code"
+grep -q INCOMPLETE "$tmp/out" || fail "no partial scorecard: $(cat "$tmp/err")"
+[ -s "$tmp/int/scorecard.json" ] || fail "no scorecard.json"
+expect 0 "$ASSAY" verify "$tmp/int"
+prints "cut"
+interrupt TERM "$tmp/term"
+[ $code = 143 ] || fail "SIGTERM: exit $code"
+expect 0 "$ASSAY" verify "$tmp/term"
+
+# What was done stays; what was cut is done again, with the same seed.
+before=$(grep -c '"probe":"inventory"' "$tmp/int/readings.jsonl")
+expect 2 "$ASSAY" run --resume "$tmp/int" --set storage.runtime_s=1
+after=$(grep -c '"probe":"inventory"' "$tmp/int/readings.jsonl")
+[ "$before" = "$after" ] || fail "inventory ran again: $before, $after"
+grep -q '"attempt":2' "$tmp/int/readings.jsonl" || fail "no second attempt"
+expect 0 "$ASSAY" verify "$tmp/int"
+prints "intact"
+prints_not "cut"
+no_scratch "$tmp" || fail "scratch left after resume"
