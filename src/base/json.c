@@ -131,16 +131,16 @@ static enum status check_keys(const struct json_doc *doc, const cJSON *object, s
 	return ST_OK;
 }
 
-static enum status check(const struct json_doc *doc, const cJSON *node, struct error *err)
+static enum status check(const struct json_doc *doc, const cJSON *node, int flags, struct error *err)
 {
 	enum status st = ST_OK;
 
 	if (cJSON_IsNumber(node) && !isfinite(node->valuedouble))
 		return error_set(err, ST_RANGE, MSG_json_number, json_place(doc, node));
-	if (cJSON_IsObject(node))
+	if (cJSON_IsObject(node) && !(flags & JSON_DUPLICATES))
 		st = check_keys(doc, node, err);
 	for (const cJSON *c = node->child; c && st == ST_OK; c = c->next)
-		st = check(doc, c, err);
+		st = check(doc, c, flags, err);
 	return st;
 }
 
@@ -178,7 +178,7 @@ enum status json_parse(struct json_doc *doc, const char *name, const char *text,
 		               place_at(doc, (size_t)(skip_space(end) - doc->text)));
 		goto fail;
 	}
-	st = check(doc, doc->root, err);
+	st = check(doc, doc->root, flags, err);
 	if (st == ST_OK)
 		return ST_OK;
 fail:

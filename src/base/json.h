@@ -24,7 +24,8 @@ struct json_doc {
 
 enum json_flags {
 	JSON_STRICT = 0,
-	JSON_COMMENTS = 1, /* // and block comments */
+	JSON_COMMENTS = 1,   /* // and block comments */
+	JSON_DUPLICATES = 2, /* a key twice in an object is let pass: foreign output */
 };
 
 /* Parses `len` bytes; `name` is only for messages. Trailing text, duplicate

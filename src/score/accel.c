@@ -29,8 +29,8 @@ static const struct {
 	{"int8_tops", "boost_clock_tensor_mhz", "rate_int8"},
 };
 
-static const char *const needed[] = {"key", "confidence", "unverified_fields",
-                                     "nvml_name_patterns", "pci_device_ids"};
+static const char *const needed[] = {"key", "confidence", "unverified_fields", "nvml_name_patterns",
+                                     "pci_device_ids"};
 
 enum status accel_load(struct csv *table, const char *config_dir, struct error *err)
 {
@@ -42,7 +42,8 @@ enum status accel_load(struct csv *table, const char *config_dir, struct error *
 		st = csv_parse(table, str_text(&where), str_text(&text), text.len, err);
 	for (size_t i = 0; st == ST_OK && i < sizeof(needed) / sizeof(*needed); i++)
 		if (csv_column(table, needed[i]) < 0)
-			st = error_set(err, ST_PARSE, MSG_accel_column, str_text(&where), needed[i]);
+			st = error_set(err, ST_PARSE, MSG_accel_column, str_text(&where),
+			               needed[i]);
 	if (st != ST_OK)
 		csv_release(table);
 	str_release(&text);
@@ -197,7 +198,8 @@ bool accel_accepts(const char *column, const char *cell, const char *text)
 int accel_guess(const struct csv *table, const char *text)
 {
 	for (int r = 0; r < table->n_rows; r++)
-		if (accel_accepts("nvml_name_patterns", csv_field(table, r, "nvml_name_patterns"), text) ||
+		if (accel_accepts("nvml_name_patterns", csv_field(table, r, "nvml_name_patterns"),
+		                  text) ||
 		    list_has(csv_field(table, r, "pci_device_ids"), "|", text))
 			return r;
 	return -1;

@@ -31,7 +31,7 @@ int64_t due_cards(const struct judging *j, int node)
 	return owed > seen ? owed : seen;
 }
 
-/* --- conditions -------------------------------------------------------------------- */
+/* --- conditions ------------------------------------------------------------------- */
 
 static enum holds holds(bool yes) { return yes ? HOLDS_YES : HOLDS_NO; }
 

@@ -60,7 +60,8 @@ static void note_expected(struct judging *j, struct resolved *rr, const struct f
 		return;
 	text = judging_text(j, MSG_leg_fleet, fmt_measure(fleet->median, rr->info->unit),
 	                    fmt_measure(expected, rr->info->unit));
-	rr->info->note = rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
+	rr->info->note =
+		rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
 }
 
 static void compare_rule(struct judging *j, struct resolved *rr, struct tests *t)

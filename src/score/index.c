@@ -37,7 +37,8 @@ static uint32_t *key_slot(const struct key_table *t, const struct key *k)
 	for (; t->slots[at]; at = (at + 1) & t->mask) {
 		const struct key *other = &t->keys[t->slots[at] - 1];
 
-		if (other->kind == k->kind && other->node == k->node && strcmp(other->id, k->id) == 0)
+		if (other->kind == k->kind && other->node == k->node &&
+		    strcmp(other->id, k->id) == 0)
 			break;
 	}
 	return &t->slots[at];
@@ -100,15 +101,17 @@ static void intern_all(struct builder *b)
 	for (size_t i = 0; i < n; i++) {
 		const struct reading *r = x->readings.readings[i];
 		bool spans = kind_spans_nodes(r->subject.kind);
-		const char *id = r->subject.kind != SUBJECT_CLUSTER && r->subject.id ? r->subject.id : "";
+		const char *id =
+			r->subject.kind != SUBJECT_CLUSTER && r->subject.id ? r->subject.id : "";
 
 		b->node[i] = -1;
 		if (r->node || !spans)
 			b->node[i] = key_intern(&b->nodes, b->arena,
 			                        (struct key){r->node ? r->node : "", 0, 0});
 		b->metric[i] = key_intern(x->metrics, b->arena, (struct key){r->metric, 0, 0});
-		b->subject[i] = key_intern(&b->subjects, b->arena,
-		                           (struct key){id, r->subject.kind, spans ? -1 : b->node[i]});
+		b->subject[i] =
+			key_intern(&b->subjects, b->arena,
+		                   (struct key){id, r->subject.kind, spans ? -1 : b->node[i]});
 		if (!b->first[b->subject[i]])
 			b->first[b->subject[i]] = r;
 	}
@@ -207,8 +210,9 @@ static void list_series(struct builder *b, const struct metric_set *metrics)
 	}
 	for (int64_t i = 0; i < x->readings.count; i++)
 		if (series_of[i] >= 0)
-			*next[series_of[i]]++ = (struct entry){x->readings.readings[i], b->subject[i],
-			                                       b->node[i], x->readings.recovered[i]};
+			*next[series_of[i]]++ =
+				(struct entry){x->readings.readings[i], b->subject[i], b->node[i],
+			                       x->readings.recovered[i]};
 	for (int m = 0; m < x->n_series; m++)
 		qsort(next[m] - x->series[m].n, (size_t)x->series[m].n, sizeof(*all), by_subject);
 }

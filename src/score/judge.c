@@ -10,8 +10,8 @@
 int verdict_severity(enum verdict v)
 {
 	static const int severity[VERDICTS] = {
-		[VERDICT_NOT_APPLICABLE] = 0, [VERDICT_PASS] = 1,      [VERDICT_WARN] = 2,
-		[VERDICT_TOO_FEW] = 3,        [VERDICT_TOO_SHORT] = 4, [VERDICT_STATED_ONLY] = 5,
+		[VERDICT_NOT_APPLICABLE] = 0, [VERDICT_PASS] = 1,         [VERDICT_WARN] = 2,
+		[VERDICT_TOO_FEW] = 3,        [VERDICT_TOO_SHORT] = 4,    [VERDICT_STATED_ONLY] = 5,
 		[VERDICT_NOT_MEASURED] = 6,   [VERDICT_INCONCLUSIVE] = 7, [VERDICT_FAIL] = 8,
 	};
 
@@ -36,13 +36,12 @@ static void settle(struct finding *f, enum verdict verdict, struct reason reason
 	f->reason = reason;
 }
 
-/* --- outcome and origin ---------------------------------------------------------- */
+/* --- outcome and origin ----------------------------------------------------------- */
 
 static enum verdict outcome_verdict(const struct rule *rule, const struct reading *r)
 {
 	switch (r->outcome) {
-	case OUTCOME_UNSUPPORTED:
-		return rule->must_exist ? VERDICT_FAIL : VERDICT_NOT_APPLICABLE;
+	case OUTCOME_UNSUPPORTED: return rule->must_exist ? VERDICT_FAIL : VERDICT_NOT_APPLICABLE;
 	case OUTCOME_FAILED:
 	case OUTCOME_LOST: return VERDICT_FAIL;
 	case OUTCOME_TIMED_OUT:
@@ -83,7 +82,8 @@ static bool take_figure(struct judging *j, const struct resolved *rr, const stru
 	if (wants_text(rule)) {
 		f->text = r->value_kind == VALUE_TEXT && r->text && *r->text ? r->text : NULL;
 		if (!f->text)
-			settle(f, VERDICT_NOT_MEASURED, judging_reason(j, MSG_value_missing, r->metric));
+			settle(f, VERDICT_NOT_MEASURED,
+			       judging_reason(j, MSG_value_missing, r->metric));
 		return f->text != NULL;
 	}
 	f->value = reading_figure(r, rule->stat);
@@ -123,15 +123,16 @@ bool judge_take(struct judging *j, const struct resolved *rr, const struct entry
 		if (r->outcome == OUTCOME_MEASURED)
 			take_figure(j, rr, r, f);
 		settle(f, VERDICT_STATED_ONLY,
-		       judging_reason_list(j, r->origin == ORIGIN_IMPORTED ? MSG_stated_import
-		                                                          : MSG_stated_declared,
+		       judging_reason_list(j,
+		                           r->origin == ORIGIN_IMPORTED ? MSG_stated_import
+		                                                        : MSG_stated_declared,
 		                           (const char *const[]){NULL}));
 		return false;
 	}
 	return take_figure(j, rr, r, f);
 }
 
-/* --- comparing --------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------- */
 
 bool figure_worse(const struct resolved *rr, double a, double b)
 {
@@ -174,7 +175,8 @@ static void compare_ordered(struct judging *j, const struct resolved *rr, double
 	}
 	if (lo != hi) {
 		settle(f, VERDICT_INCONCLUSIVE,
-		       judging_reason(j, MSG_ci_straddles, fmt_value(f->ci_lo), fmt_value(f->ci_hi)));
+		       judging_reason(j, MSG_ci_straddles, fmt_value(f->ci_lo),
+		                      fmt_value(f->ci_hi)));
 	} else if (!lo) {
 		f->verdict = VERDICT_FAIL;
 	} else if (isfinite(warn) && !meets(rr->is_min, f->value, warn)) {
@@ -185,17 +187,15 @@ static void compare_ordered(struct judging *j, const struct resolved *rr, double
 	}
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "") == 0;
-}
+static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
 /* The other metric of the same subject, at the same operating point where
  * there are several. */
 static double reference(struct judging *j, const struct limit *l, const struct entry *e)
 {
 	int64_t n;
-	const struct entry *other = series_of_subject(index_series(&j->index, l->of), e->subject, &n);
+	const struct entry *other =
+		series_of_subject(index_series(&j->index, l->of), e->subject, &n);
 	double found = NAN;
 
 	for (int64_t i = 0; i < n; i++) {
@@ -221,7 +221,8 @@ static void compare_fraction(struct judging *j, const struct resolved *rr, const
 		double of = reference(j, l, e);
 
 		if (!isfinite(of)) {
-			settle(f, VERDICT_NOT_MEASURED, judging_reason(j, MSG_reference_missing, l->of));
+			settle(f, VERDICT_NOT_MEASURED,
+			       judging_reason(j, MSG_reference_missing, l->of));
 			return;
 		}
 		f->limit = of * l->factor;
@@ -241,6 +242,17 @@ static void compare_fraction(struct judging *j, const struct resolved *rr, const
 		                      fmt_measure(rr->figure.value, rr->info->unit)));
 }
 
+static bool cell_accepts(struct judging *j, const char *column, const char *cell,
+                         const char *text)
+{
+	if (j->matched.cell != cell || strcmp(j->matched.text, text) != 0) {
+		j->matched.cell = cell;
+		j->matched.text = text;
+		j->matched.same = accel_accepts(column, cell, text);
+	}
+	return j->matched.same;
+}
+
 static void compare_row(struct judging *j, const struct resolved *rr, struct finding *f)
 {
 	const struct limit *l = &rr->rule->limit;
@@ -253,15 +265,16 @@ static void compare_row(struct judging *j, const struct resolved *rr, struct fin
 	}
 	if (!rr->cell || !rr->cell_trusted) {
 		settle(f, VERDICT_WARN,
-		       judging_reason(j, rr->cell ? MSG_figure_unverified : MSG_figure_empty, l->of));
+		       judging_reason(j, rr->cell ? MSG_figure_unverified : MSG_figure_empty,
+		                      l->of));
 		return;
 	}
-	same = f->text ? accel_accepts(l->of, rr->cell, f->text)
+	same = f->text ? cell_accepts(j, l->of, rr->cell, f->text)
 	               : fabs(f->value - rr->limit) <= l->tolerance * fabs(rr->limit);
 	f->verdict = same ? VERDICT_PASS : VERDICT_FAIL;
 }
 
-/* --- fluctuation: its own test, in stats ---------------------------------------------- */
+/* --- fluctuation: its own test, in stats ------------------------------------------ */
 
 static void compare_f95(struct judging *j, const struct resolved *rr, struct finding *f)
 {
@@ -330,9 +343,7 @@ void judge_compare(struct judging *j, const struct resolved *rr, const struct en
 	switch (l->kind) {
 	case LIMIT_MIN:
 	case LIMIT_MAX: compare_ordered(j, rr, rr->warn, f); break;
-	case LIMIT_NUMBER:
-		f->verdict = f->value == l->number ? VERDICT_PASS : VERDICT_FAIL;
-		break;
+	case LIMIT_NUMBER: f->verdict = f->value == l->number ? VERDICT_PASS : VERDICT_FAIL; break;
 	case LIMIT_TEXT:
 		f->verdict = strcmp(f->text, l->text) == 0 ? VERDICT_PASS : VERDICT_FAIL;
 		break;

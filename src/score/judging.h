@@ -47,6 +47,12 @@ struct judging {
 	int64_t *node_mark;   /* per node and one before: last mark, to visit each once */
 	int64_t mark;
 	const char *advice[MSG_COUNT];
+	/* The last comparison of a text with a cell: cards of a cluster say the
+	 * same, and matching a pattern costs more than all else about a reading. */
+	struct {
+		const char *cell, *text;
+		bool same;
+	} matched;
 };
 
 /* A new finding of the rule: subject and numbers empty, one subject. Valid
@@ -64,13 +70,13 @@ const char *judging_text_list(struct judging *j, enum msg id, const char *const 
 /* How bad a verdict is for what it decides; higher is worse. */
 int verdict_severity(enum verdict v);
 
-/* --- limits.c ------------------------------------------------------------- */
+/* --- limits.c --------------------------------------------------------------------- */
 
 /* Card of the run: the profile's, or a guess from what the cards say. */
 void judging_find_card(struct judging *j);
 void rule_resolve(struct judging *j, const struct rule *rule, struct resolved *rr);
 
-/* --- judge.c: one reading ---------------------------------------------------- */
+/* --- judge.c: one reading --------------------------------------------------------- */
 
 /* Takes outcome, origin and figure over into the finding. True: a figure to
  * be compared. False: the verdict is settled. */
@@ -85,7 +91,7 @@ double reading_figure(const struct reading *r, int stat);
 /* True if a is on the worse side of b. */
 bool figure_worse(const struct resolved *rr, double a, double b);
 
-/* --- due.c ---------------------------------------------------------------------- */
+/* --- due.c ------------------------------------------------------------------------ */
 
 enum holds { HOLDS_NO, HOLDS_YES, HOLDS_UNKNOWN };
 
@@ -96,7 +102,7 @@ int64_t due_nodes(const struct judging *j);
 /* Cards owed by a node; -1: one never seen. */
 int64_t due_cards(const struct judging *j, int node);
 
-/* --- rule_score.c, scope.c, point.c -------------------------------------------------- */
+/* --- rule_score.c, scope.c, point.c ----------------------------------------------- */
 
 void rule_score(struct judging *j, int rule);
 /* Readings that are measured figures of one rule, to become one figure. */
@@ -114,7 +120,7 @@ void scope_judge(struct judging *j, struct resolved *rr, struct sample *samples,
 bool point_choose(struct judging *j, const struct resolved *rr, const struct entry *e,
                   struct entry *out, struct finding *f);
 
-/* --- fleet_leg.c, advice.c, verdicts.c --------------------------------------------------- */
+/* --- fleet_leg.c, advice.c, verdicts.c -------------------------------------------- */
 
 void fleet_warn(struct judging *j);
 void advise(struct judging *j, struct finding *f);

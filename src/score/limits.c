@@ -7,7 +7,7 @@
 #include "base/unit.h"
 #include "score/judging.h"
 
-/* --- the card ---------------------------------------------------------------- */
+/* --- the card --------------------------------------------------------------------- */
 
 /* What cards say of themselves is tried in journal order; equal texts follow
  * each other, so comparing with the last one saves nearly all matching. */
@@ -44,7 +44,7 @@ void judging_find_card(struct judging *j)
 	j->form = accel_form(j->card, j->arena);
 }
 
-/* --- texts -------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------ */
 
 static const char *share_text(struct judging *j, const struct resolved *rr)
 {
@@ -56,10 +56,10 @@ static const char *share_text(struct judging *j, const struct resolved *rr)
 		                         (const char *const[]){fmt_value(share), l->of, NULL});
 	if (isnan(rr->limit))
 		return judging_text(j, MSG_limit_unknown_card, l->of);
-	return judging_text_list(
-		j, rr->is_min ? MSG_limit_min_figure : MSG_limit_max_figure,
-		(const char *const[]){fmt_measure(rr->limit, rr->info->unit), fmt_value(share), l->of,
-	                              fmt_value(rr->figure.value), NULL});
+	return judging_text_list(j, rr->is_min ? MSG_limit_min_figure : MSG_limit_max_figure,
+	                         (const char *const[]){fmt_measure(rr->limit, rr->info->unit),
+	                                               fmt_value(share), l->of,
+	                                               fmt_value(rr->figure.value), NULL});
 }
 
 static const char *limit_text(struct judging *j, const struct resolved *rr)
@@ -67,8 +67,10 @@ static const char *limit_text(struct judging *j, const struct resolved *rr)
 	const struct limit *l = &rr->rule->limit;
 
 	switch (l->kind) {
-	case LIMIT_MIN: return judging_text(j, MSG_limit_min, fmt_measure(l->number, rr->info->unit));
-	case LIMIT_MAX: return judging_text(j, MSG_limit_max, fmt_measure(l->number, rr->info->unit));
+	case LIMIT_MIN:
+		return judging_text(j, MSG_limit_min, fmt_measure(l->number, rr->info->unit));
+	case LIMIT_MAX:
+		return judging_text(j, MSG_limit_max, fmt_measure(l->number, rr->info->unit));
 	case LIMIT_NUMBER:
 		return judging_text(j, MSG_limit_equals, fmt_measure(l->number, rr->info->unit));
 	case LIMIT_TEXT: return judging_text(j, MSG_limit_equals, l->text);
@@ -93,10 +95,11 @@ static void note_legs(struct judging *j, struct resolved *rr)
 		return;
 	text = judging_text(j, MSG_leg_principles, rr->rule->limit.of, fmt_value(f->row),
 	                    fmt_value(f->principles));
-	rr->info->note = rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
+	rr->info->note =
+		rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
 }
 
-/* --- resolving ------------------------------------------------------------------- */
+/* --- resolving -------------------------------------------------------------------- */
 
 static void resolve_fraction(struct judging *j, struct resolved *rr)
 {

@@ -59,10 +59,10 @@ static const char *conditions(const struct at_point *at)
 
 	for (int i = 0; i < at->n_subject_to; i++) {
 		const struct constraint *c = &at->subject_to[i];
-		const char *one = say_list(c->is_min ? MSG_constraint_min : MSG_constraint_max,
-		                           (const char *const[]){c->metric->name,
-		                                                 fmt_measure(c->value, c->metric->unit),
-		                                                 NULL});
+		const char *one = say_list(
+			c->is_min ? MSG_constraint_min : MSG_constraint_max,
+			(const char *const[]){c->metric->name,
+		                              fmt_measure(c->value, c->metric->unit), NULL});
 
 		text = i ? say(MSG_constraint_and, text, one) : one;
 	}
@@ -81,8 +81,9 @@ static bool no_point(struct judging *j, const struct resolved *rr, const struct 
 		return false;
 	f->limit = rr->limit;
 	f->verdict = known && best ? VERDICT_FAIL : VERDICT_NOT_MEASURED;
-	f->reason = known && best ? judging_reason(j, MSG_no_point_meets, conditions(rr->rule->at_point))
-	                          : judging_reason(j, MSG_no_reading, rr->rule->metric->name);
+	f->reason = known && best
+	                    ? judging_reason(j, MSG_no_point_meets, conditions(rr->rule->at_point))
+	                    : judging_reason(j, MSG_no_reading, rr->rule->metric->name);
 	return false;
 }
 

@@ -34,12 +34,9 @@ struct loader {
 static const char *const top_keys[] = {"v",      "name",     "title", "extends",  "card",
                                        "expect", "criteria", "rules", "excluded", NULL};
 
-/* --- the chain --------------------------------------------------------------- */
+/* --- the chain -------------------------------------------------------------------- */
 
-static bool is_path(const char *name)
-{
-	return strchr(name, '/') || str_ends(name, ".json");
-}
+static bool is_path(const char *name) { return strchr(name, '/') || str_ends(name, ".json"); }
 
 static enum status missing(struct loader *l, const char *name)
 {
@@ -107,7 +104,8 @@ static enum status load_layer(struct loader *l, const char *name, const struct l
 	if (is_path(name) && !built_in)
 		return load_path(l, name, from, layer);
 	return load_config(l, name,
-	                   tmpf("profiles/%s%s", name, str_ends(name, ".json") ? "" : ".json"), layer);
+	                   tmpf("profiles/%s%s", name, str_ends(name, ".json") ? "" : ".json"),
+	                   layer);
 }
 
 static enum status check_version(const struct loader *l, const struct layer *layer)
@@ -117,10 +115,12 @@ static enum status check_version(const struct loader *l, const struct layer *lay
 	enum status st;
 
 	if (!cJSON_IsObject(root.node))
-		return error_set(l->reader.err, ST_PARSE, MSG_profile_no_object, member_place(&root));
+		return error_set(l->reader.err, ST_PARSE, MSG_profile_no_object,
+		                 member_place(&root));
 	v = member_child(&root, "v");
 	if (!v.node)
-		return error_set(l->reader.err, ST_PARSE, MSG_profile_lacks, member_place(&root), "v");
+		return error_set(l->reader.err, ST_PARSE, MSG_profile_lacks, member_place(&root),
+		                 "v");
 	st = member_count(&l->reader, &v, &version);
 	if (st == ST_OK && version != 1)
 		st = error_set(l->reader.err, ST_PARSE, MSG_profile_version, member_place(&v));
@@ -144,7 +144,8 @@ static enum status load_chain(struct loader *l, const char *name)
 			break;
 		st = member_text(&l->reader, &extends, &next);
 		if (st == ST_OK && l->n_layers == MAX_CHAIN)
-			st = error_set(l->reader.err, ST_PARSE, MSG_profile_deep, member_place(&extends));
+			st = error_set(l->reader.err, ST_PARSE, MSG_profile_deep,
+			               member_place(&extends));
 		if (st == ST_OK)
 			st = load_layer(l, next, layer);
 		for (int i = 0; st == ST_OK && i < l->n_layers - 1; i++)
@@ -156,7 +157,7 @@ static enum status load_chain(struct loader *l, const char *name)
 	return st;
 }
 
-/* --- merging ------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------- */
 
 static void put_member(struct member *list, int *n, const struct member *m)
 {
@@ -214,7 +215,8 @@ static enum status merge_rule(struct loader *l, const struct member *rule, int f
 		return st;
 	d = find_draft(l, name);
 	if (d && (d >= l->drafts + first_of_file || d->own.doc == rule->doc))
-		return error_set(l->reader.err, ST_PARSE, MSG_profile_duplicate, member_place(&id), name);
+		return error_set(l->reader.err, ST_PARSE, MSG_profile_duplicate, member_place(&id),
+		                 name);
 	if (!d) {
 		size_t room = sizeof(struct member);
 
@@ -282,7 +284,8 @@ static enum status read_name(struct loader *l)
 	enum status st;
 
 	if (!name.node)
-		return error_set(l->reader.err, ST_PARSE, MSG_profile_lacks, member_place(&root), "name");
+		return error_set(l->reader.err, ST_PARSE, MSG_profile_lacks, member_place(&root),
+		                 "name");
 	st = member_text(&l->reader, &name, &p->name);
 	if (st == ST_OK && title.node)
 		st = member_text(&l->reader, &title, &p->title);
@@ -351,24 +354,24 @@ static enum status read_criterion(struct loader *l, const struct member *m, stru
 		st = member_text(&l->reader, &subjects, &c->subjects);
 	for (const struct criterion *other = p->criteria; st == ST_OK && other < c; other++)
 		if (strcmp(other->id, c->id) == 0)
-			st = error_set(l->reader.err, ST_PARSE, MSG_profile_duplicate, member_place(&id),
-			               c->id);
+			st = error_set(l->reader.err, ST_PARSE, MSG_profile_duplicate,
+			               member_place(&id), c->id);
 	return st;
 }
 
 static enum status read_criteria(struct loader *l)
 {
 	struct profile *p = l->reader.profile;
-	struct member list = top_member(l, "criteria"), root = {NULL, l->layers[0].doc.root,
-	                                                       &l->layers[0].doc};
+	struct member list = top_member(l, "criteria"),
+		      root = {NULL, l->layers[0].doc.root, &l->layers[0].doc};
 	enum status st;
 
 	if (!list.node)
 		return error_set(l->reader.err, ST_PARSE, MSG_profile_lacks, member_place(&root),
 		                 "criteria");
 	st = member_array(&l->reader, &list);
-	p->criteria = arena_array(&p->arena, (size_t)cJSON_GetArraySize(list.node),
-	                          sizeof(*p->criteria));
+	p->criteria =
+		arena_array(&p->arena, (size_t)cJSON_GetArraySize(list.node), sizeof(*p->criteria));
 	for (const cJSON *c = list.node->child; c && st == ST_OK; c = c->next)
 		st = read_criterion(l, &(struct member){list.key, c, list.doc},
 		                    &p->criteria[p->n_criteria++]);
@@ -392,7 +395,8 @@ static enum status check_excluded(struct loader *l)
 		if (st == ST_OK)
 			st = check_known_keys(&l->reader, &m, known);
 		if (st == ST_OK && (!row.node || !reason.node))
-			return error_set(l->reader.err, ST_PARSE, MSG_profile_excluded, member_place(&m));
+			return error_set(l->reader.err, ST_PARSE, MSG_profile_excluded,
+			                 member_place(&m));
 		if (st == ST_OK)
 			st = member_text(&l->reader, &row, &ignored);
 		if (st == ST_OK)
@@ -438,7 +442,7 @@ static enum status read_merged(struct loader *l)
 	return read_noise(l);
 }
 
-/* --- healthy spread ------------------------------------------------------------------ */
+/* --- healthy spread --------------------------------------------------------------- */
 
 /* noise/healthy.json: {"v":1,"between":{"METRIC":{"sd":0.03,"source":"…"}}},
  * the relative standard deviation of a metric between like healthy subjects.
@@ -453,8 +457,8 @@ static enum status parse_noise(struct loader *l, const struct json_doc *doc)
 	if (!between.node)
 		return ST_OK;
 	st = member_object(&l->reader, &between);
-	p->noise = arena_array(&p->arena, (size_t)cJSON_GetArraySize(between.node),
-	                       sizeof(*p->noise));
+	p->noise =
+		arena_array(&p->arena, (size_t)cJSON_GetArraySize(between.node), sizeof(*p->noise));
 	for (const cJSON *c = between.node->child; c && st == ST_OK; c = c->next) {
 		struct member m = {c->string, c, doc};
 		struct member sd = member_child(&m, "sd");
@@ -494,7 +498,7 @@ static enum status read_noise(struct loader *l)
 	return st;
 }
 
-/* --- public -------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------- */
 
 enum status profile_load(struct profile **out, const char *name, const char *config_dir,
                          const struct metric_set *metrics, struct error *err)

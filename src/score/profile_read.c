@@ -9,10 +9,7 @@
 
 #include "base/unit.h"
 
-const char *member_place(const struct member *m)
-{
-	return json_place(m->doc, m->node);
-}
+const char *member_place(const struct member *m) { return json_place(m->doc, m->node); }
 
 struct member member_child(const struct member *object, const char *key)
 {
@@ -67,12 +64,14 @@ enum status member_bool(const struct reader *r, const struct member *m, bool *ou
 
 enum status member_object(const struct reader *r, const struct member *m)
 {
-	return cJSON_IsObject(m->node) ? ST_OK : member_type_error(r, m, say(MSG_profile_want_object));
+	return cJSON_IsObject(m->node) ? ST_OK
+	                               : member_type_error(r, m, say(MSG_profile_want_object));
 }
 
 enum status member_array(const struct reader *r, const struct member *m)
 {
-	return cJSON_IsArray(m->node) ? ST_OK : member_type_error(r, m, say(MSG_profile_want_array));
+	return cJSON_IsArray(m->node) ? ST_OK
+	                              : member_type_error(r, m, say(MSG_profile_want_array));
 }
 
 static void join_words(struct str *out, const char *const *words)
@@ -90,8 +89,8 @@ enum status unknown_word(const struct reader *r, const struct member *m, const c
 	struct str all = {0};
 
 	if (near)
-		return error_set(r->err, ST_PARSE, MSG_profile_unknown_near, member_place(m), what, word,
-		                 near);
+		return error_set(r->err, ST_PARSE, MSG_profile_unknown_near, member_place(m), what,
+		                 word, near);
 	join_words(&all, words);
 	error_set(r->err, ST_PARSE, MSG_profile_unknown, member_place(m), what, word,
 	          str_text(&all));
@@ -128,7 +127,7 @@ enum status check_known_keys(const struct reader *r, const struct member *object
 	return ST_OK;
 }
 
-/* --- metrics ------------------------------------------------------------ */
+/* --- metrics ---------------------------------------------------------------------- */
 
 static const struct metric *find_in(const struct metric *table, const char *name)
 {
@@ -138,8 +137,7 @@ static const struct metric *find_in(const struct metric *table, const char *name
 	return NULL;
 }
 
-const struct metric *metric_find(const struct metric_set *set, const char *name,
-                                 bool *is_planned)
+const struct metric *metric_find(const struct metric_set *set, const char *name, bool *is_planned)
 {
 	const struct metric *found = NULL;
 
@@ -187,6 +185,7 @@ enum status member_metric(const struct reader *r, const struct member *m,
 		return ST_OK;
 	near = nearest_word(name, metric_names(r));
 	if (near)
-		return error_set(r->err, ST_PARSE, MSG_profile_metric_near, member_place(m), name, near);
+		return error_set(r->err, ST_PARSE, MSG_profile_metric_near, member_place(m), name,
+		                 near);
 	return error_set(r->err, ST_PARSE, MSG_profile_metric, member_place(m), name);
 }

@@ -9,14 +9,14 @@ static const char *const scopes[] = {
 #define X(name, text) text,
 	SCOPE_WORDS(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 static const char *const has_words[] = {
 #define X(name, text) text,
 	HAS_WORDS(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 static const char *const stat_words[] = {
@@ -24,20 +24,19 @@ static const char *const stat_words[] = {
 #define X(name, text) text,
 	STAT_LIST(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 const char *scope_name(enum scope scope) { return scopes[scope]; }
 
-/* --- plain members --------------------------------------------------------- */
+/* --- plain members ---------------------------------------------------------------- */
 
 static enum status read_id(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	return member_text(r, m, &rule->info.id);
 }
 
-static enum status read_criterion(const struct reader *r, const struct member *m,
-                                  struct rule *rule)
+static enum status read_criterion(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	const struct profile *p = r->profile;
 	const char **ids = arena_array(&r->profile->arena, (size_t)p->n_criteria + 1, sizeof(*ids));
@@ -110,12 +109,9 @@ static const char *stat_unit(int stat)
 	case STAT_BLOCK:
 	case STAT_DIP_SHARE:
 	case STAT_DIP_LO95:
-	case STAT_DRIFT:
-		return "1";
-	case STAT_DIP_LONGEST_S:
-		return "s";
-	default:
-		return NULL;
+	case STAT_DRIFT: return "1";
+	case STAT_DIP_LONGEST_S: return "s";
+	default: return NULL;
 	}
 }
 
@@ -171,8 +167,7 @@ static enum status read_must_exist(const struct reader *r, const struct member *
 	return member_bool(r, m, &rule->must_exist);
 }
 
-static enum status read_required(const struct reader *r, const struct member *m,
-                                 struct rule *rule)
+static enum status read_required(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	return member_bool(r, m, &rule->info.required);
 }
@@ -193,7 +188,7 @@ static enum status read_note(const struct reader *r, const struct member *m, str
 	return member_text(r, m, &rule->info.note);
 }
 
-/* --- when ------------------------------------------------------------------ */
+/* --- when ------------------------------------------------------------------------- */
 
 static enum status read_has(const struct reader *r, const struct member *m, unsigned *bits)
 {
@@ -215,8 +210,7 @@ static enum status read_has(const struct reader *r, const struct member *m, unsi
 
 static enum status read_when(const struct reader *r, const struct member *m, struct rule *rule)
 {
-	static const char *const known[] = {"form",  "nodes_min", "cards_min",
-	                                    "has",   "lacks",     NULL};
+	static const char *const known[] = {"form", "nodes_min", "cards_min", "has", "lacks", NULL};
 	struct member form = member_child(m, "form"), nodes = member_child(m, "nodes_min"),
 		      cards = member_child(m, "cards_min"), has = member_child(m, "has"),
 		      lacks = member_child(m, "lacks");
@@ -240,7 +234,7 @@ static enum status read_when(const struct reader *r, const struct member *m, str
 	return st;
 }
 
-/* --- at_point ---------------------------------------------------------------- */
+/* --- at_point --------------------------------------------------------------------- */
 
 static enum status read_constraint(const struct reader *r, const struct member *m,
                                    struct constraint *c)
@@ -266,8 +260,7 @@ static enum status read_constraint(const struct reader *r, const struct member *
 	return st;
 }
 
-static enum status read_at_point(const struct reader *r, const struct member *m,
-                                 struct rule *rule)
+static enum status read_at_point(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	static const char *const known[] = {"maximize", "subject_to", "group", NULL};
 	struct arena *arena = &r->profile->arena;
@@ -287,7 +280,8 @@ static enum status read_at_point(const struct reader *r, const struct member *m,
 		st = member_metric(r, &maximize, &at->maximize, NULL);
 	if (st == ST_OK && list.node)
 		st = member_array(r, &list);
-	constraints = arena_array(arena, (size_t)cJSON_GetArraySize(list.node), sizeof(*constraints));
+	constraints =
+		arena_array(arena, (size_t)cJSON_GetArraySize(list.node), sizeof(*constraints));
 	for (const cJSON *c = list.node ? list.node->child : NULL; c && st == ST_OK; c = c->next)
 		st = read_constraint(r, &(struct member){list.key, c, list.doc},
 		                     &constraints[at->n_subject_to++]);
@@ -296,32 +290,32 @@ static enum status read_at_point(const struct reader *r, const struct member *m,
 	return st;
 }
 
-/* --- the table ----------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------- */
 
 /* name, reader, whether a rule must have it. To add a member of rules: one
  * row, behind those it is checked against. */
-#define RULE_KEYS(X)                             \
-	X(id, read_id, true)                     \
-	X(criterion, read_criterion, true)       \
-	X(stage, read_stage, false)              \
-	X(reading, read_reading, false)          \
-	X(twin, read_twin, false)                \
-	X(metric, read_metric, true)             \
-	X(stat, read_stat, false)                \
-	X(unit, read_unit, true)                 \
-	X(scope, read_scope, false)              \
-	X(min, limit_read, false)                \
-	X(max, limit_read, false)                \
-	X(equals, limit_read, false)             \
-	X(fraction_of, limit_read, false)        \
-	X(card_row, limit_read, false)           \
-	X(warn, warn_read, false)                \
-	X(when, read_when, false)                \
-	X(at_point, read_at_point, false)        \
-	X(must_exist, read_must_exist, false)    \
-	X(required, read_required, false)        \
-	X(min_coverage, read_min_coverage, false) \
-	X(source, read_source, false)            \
+#define RULE_KEYS(X)                                                                               \
+	X(id, read_id, true)                                                                       \
+	X(criterion, read_criterion, true)                                                         \
+	X(stage, read_stage, false)                                                                \
+	X(reading, read_reading, false)                                                            \
+	X(twin, read_twin, false)                                                                  \
+	X(metric, read_metric, true)                                                               \
+	X(stat, read_stat, false)                                                                  \
+	X(unit, read_unit, true)                                                                   \
+	X(scope, read_scope, false)                                                                \
+	X(min, limit_read, false)                                                                  \
+	X(max, limit_read, false)                                                                  \
+	X(equals, limit_read, false)                                                               \
+	X(fraction_of, limit_read, false)                                                          \
+	X(card_row, limit_read, false)                                                             \
+	X(warn, warn_read, false)                                                                  \
+	X(when, read_when, false)                                                                  \
+	X(at_point, read_at_point, false)                                                          \
+	X(must_exist, read_must_exist, false)                                                      \
+	X(required, read_required, false)                                                          \
+	X(min_coverage, read_min_coverage, false)                                                  \
+	X(source, read_source, false)                                                              \
 	X(note, read_note, false)
 
 static const struct rule_key {
@@ -338,7 +332,7 @@ const char *const rule_key_names[] = {
 #define X(name, read, needed) #name,
 	RULE_KEYS(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 bool rule_key_is_limit(const char *key)
@@ -382,9 +376,10 @@ enum status rule_read(const struct reader *r, const struct draft *draft, struct 
 		return error_set(r->err, ST_PARSE, MSG_profile_no_limit, member_place(&draft->own),
 		                 draft->id);
 	if ((rule->stat == STAT_F95 || rule->stat == STAT_DIP_SHARE) &&
-	    (rule->limit.kind != LIMIT_MAX || (rule->scope != SCOPE_EACH && rule->scope != SCOPE_WORST)))
-		return error_set(r->err, ST_PARSE, MSG_profile_fluctuation, member_place(&draft->own),
-		                 draft->id, rule->info.stat);
+	    (rule->limit.kind != LIMIT_MAX ||
+	     (rule->scope != SCOPE_EACH && rule->scope != SCOPE_WORST)))
+		return error_set(r->err, ST_PARSE, MSG_profile_fluctuation,
+		                 member_place(&draft->own), draft->id, rule->info.stat);
 	if (rule->limit.of_metric && rule->scope != SCOPE_EACH)
 		return error_set(r->err, ST_PARSE, MSG_profile_of_scope, member_place(&draft->own),
 		                 draft->id);

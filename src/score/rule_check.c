@@ -80,8 +80,7 @@ static enum status check_subjects(const struct reader *r, const struct rule *rul
 	                 subject_kind_name(rule->metric->subject));
 }
 
-static enum status check_point(const struct reader *r, struct rule *rule,
-                               const struct draft *draft)
+static enum status check_point(const struct reader *r, struct rule *rule, const struct draft *draft)
 {
 	struct member m = place_of(draft, "at_point");
 	const struct at_point *at = group_of(r->profile, rule->at_point->group);

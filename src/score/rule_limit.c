@@ -52,12 +52,13 @@ static enum status read_equals(const struct reader *r, const struct member *m, s
 	return member_number(r, m, -WIDEST, WIDEST, &l->number);
 }
 
-/* --- figures of the card row or of another metric ----------------------------- */
+/* --- figures of the card row or of another metric --------------------------------- */
 
 static const char *const *columns(const struct reader *r, bool numeric)
 {
 	const struct csv *csv = &r->profile->accelerators;
-	const char **list = arena_array(&r->profile->arena, (size_t)csv->n_columns + 1, sizeof(*list));
+	const char **list =
+		arena_array(&r->profile->arena, (size_t)csv->n_columns + 1, sizeof(*list));
 	int n = 0;
 
 	for (int i = 0; i < csv->n_columns; i++)
@@ -102,8 +103,8 @@ static enum status read_of(const struct reader *r, const struct member *m, struc
 		                 subject_kind_name(l->of_metric->subject), rule->metric->name,
 		                 subject_kind_name(rule->metric->subject));
 	if (strcmp(l->of_metric->unit, rule->metric->unit) != 0)
-		return error_set(r->err, ST_PARSE, MSG_profile_unit, member_place(m), l->of_metric->unit,
-		                 rule->metric->unit, rule->metric->name);
+		return error_set(r->err, ST_PARSE, MSG_profile_unit, member_place(m),
+		                 l->of_metric->unit, rule->metric->unit, rule->metric->name);
 	return ST_OK;
 }
 
@@ -128,8 +129,7 @@ static enum status read_banded(const struct reader *r, const struct member *m,
 	return st;
 }
 
-static enum status read_fraction(const struct reader *r, const struct member *m,
-                                 struct rule *rule)
+static enum status read_fraction(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	static const char *const known[] = {"of", "min", "max", "h", "sources", NULL};
 	struct member of = member_child(m, "of"), min = member_child(m, "min"),
@@ -156,8 +156,7 @@ static enum status read_fraction(const struct reader *r, const struct member *m,
 	return member_number(r, min.node ? &min : &max, 0, WIDEST, &l->factor);
 }
 
-static enum status read_card_row(const struct reader *r, const struct member *m,
-                                 struct rule *rule)
+static enum status read_card_row(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	static const char *const known[] = {"column", "tolerance", NULL};
 	const struct csv *csv = &r->profile->accelerators;
@@ -177,8 +176,8 @@ static enum status read_card_row(const struct reader *r, const struct member *m,
 	if (csv_column(csv, l->of) < 0)
 		return unknown_word(r, &column, say(MSG_profile_column), l->of, columns(r, false));
 	if (!compares_text(rule) && !accel_column_numeric(csv, l->of))
-		return error_set(r->err, ST_PARSE, MSG_profile_column_text, member_place(&column), l->of,
-		                 rule->metric->name);
+		return error_set(r->err, ST_PARSE, MSG_profile_column_text, member_place(&column),
+		                 l->of, rule->metric->name);
 	if (tolerance.node && compares_text(rule))
 		return no_number(r, &tolerance, rule);
 	return tolerance.node ? member_number(r, &tolerance, 0, 1, &l->tolerance) : ST_OK;
@@ -187,7 +186,8 @@ static enum status read_card_row(const struct reader *r, const struct member *m,
 enum status limit_read(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	if (rule->limit.kind != LIMIT_EXISTS)
-		return error_set(r->err, ST_PARSE, MSG_profile_two_limits, member_place(m), rule->info.id);
+		return error_set(r->err, ST_PARSE, MSG_profile_two_limits, member_place(m),
+		                 rule->info.id);
 	if (strcmp(m->key, "equals") == 0)
 		return read_equals(r, m, rule);
 	if (strcmp(m->key, "fraction_of") == 0)
@@ -197,7 +197,7 @@ enum status limit_read(const struct reader *r, const struct member *m, struct ru
 	return read_number(r, m, rule);
 }
 
-/* --- warn ---------------------------------------------------------------------- */
+/* --- warn ------------------------------------------------------------------------- */
 
 enum status warn_read(const struct reader *r, const struct member *m, struct rule *rule)
 {

@@ -19,12 +19,12 @@ struct pass {
 	int64_t unmet, unknown; /* subjects for which `when` fails, is not known */
 	const char *unmet_why, *unknown_why;
 	/* Per node; spanning subjects use none of it. */
-	int64_t *met;           /* subjects with a reading */
+	int64_t *met; /* subjects with a reading */
 	const struct entry **star;
 	const struct entry *star_spanning;
 };
 
-/* --- one subject ------------------------------------------------------------------- */
+/* --- one subject ------------------------------------------------------------------ */
 
 static struct finding blank(const struct resolved *rr)
 {
@@ -177,7 +177,7 @@ static void judge_subject(struct pass *p, const struct entry *e, int64_t n)
 	free(points);
 }
 
-/* --- subjects without a reading ------------------------------------------------------- */
+/* --- subjects without a reading --------------------------------------------------- */
 
 static struct reason absence(struct pass *p)
 {
@@ -219,8 +219,7 @@ static bool excuses(const struct judging *j, const struct resolved *rr, int node
 }
 
 /* `subject`: a card that was seen, or NULL for `count` unnamed ones. */
-static void miss(struct pass *p, int node, const struct subject *subject, int64_t count,
-                 bool seen)
+static void miss(struct pass *p, int node, const struct subject *subject, int64_t count, bool seen)
 {
 	const struct entry *star = p->star[node];
 	const char *name = p->j->index.nodes[node].name;
@@ -238,7 +237,8 @@ static void miss(struct pass *p, int node, const struct subject *subject, int64_
 		f->text = NULL;
 	} else if (p->rr->rule->metric->subject == SUBJECT_CARD && !seen && !p->rr->rule->planned) {
 		f = add_missing(p, name, count,
-		                judging_reason(p->j, MSG_cards_not_seen, tmpf("%lld", (long long)count),
+		                judging_reason(p->j, MSG_cards_not_seen,
+		                               tmpf("%lld", (long long)count),
 		                               tmpf("%lld", (long long)due_cards(p->j, node))));
 	} else {
 		f = add_missing(p, name, count, absence(p));
@@ -268,7 +268,7 @@ static void miss_cards(struct pass *p, int node)
 		miss(p, node, NULL, unseen, false);
 }
 
-/* --- whether it applies --------------------------------------------------------------------- */
+/* --- whether it applies ----------------------------------------------------------- */
 
 /* True: go on judging. Otherwise `count` subjects are set aside. */
 static bool applies(struct pass *p, int node, int64_t count)
@@ -305,7 +305,7 @@ static void add_set_aside(struct pass *p)
 		            judging_reason(p->j, MSG_when_unknown, p->unknown_why));
 }
 
-/* --- subjects of nodes ------------------------------------------------------------------------ */
+/* --- subjects of nodes ------------------------------------------------------------ */
 
 static bool is_worse_star(const struct entry *a, const struct entry *b)
 {
@@ -417,7 +417,7 @@ out:
 	free(p->star);
 }
 
-/* --- subjects that span nodes: cluster, pairs, paths -------------------------------------------- */
+/* --- subjects that span nodes: cluster, pairs, paths ------------------------------ */
 
 static bool named_path(const struct run_info *info, const char *id, int *which)
 {
@@ -449,7 +449,8 @@ static void miss_spanning(struct pass *p, int64_t count, const char *path)
 	if (p->star_spanning)
 		judge_take(p->j, p->rr, p->star_spanning, f);
 	else if (p->rr->rule->metric->subject == SUBJECT_PATH && !p->j->run->info.n_storage)
-		f->reason = judging_reason_list(p->j, MSG_no_storage_named, (const char *const[]){NULL});
+		f->reason = judging_reason_list(p->j, MSG_no_storage_named,
+		                                (const char *const[]){NULL});
 	else
 		f->reason = absence(p);
 	if (f->verdict == VERDICT_NOT_APPLICABLE)
@@ -504,7 +505,7 @@ out:
 	free(met);
 }
 
-/* --- the rule ---------------------------------------------------------------------------------------- */
+/* --- the rule --------------------------------------------------------------------- */
 
 void rule_score(struct judging *j, int rule)
 {
@@ -521,8 +522,8 @@ void rule_score(struct judging *j, int rule)
 		struct finding *f = add_missing(&p, NULL, 1, (struct reason){0});
 
 		f->verdict = VERDICT_NOT_APPLICABLE;
-		f->reason = judging_reason_list(j, MSG_nothing_to_compare,
-		                                (const char *const[]){NULL});
+		f->reason =
+			judging_reason_list(j, MSG_nothing_to_compare, (const char *const[]){NULL});
 	} else if (p.n_samples) {
 		scope_judge(j, rr, p.samples, p.n_samples, !p.missing);
 	}

@@ -8,7 +8,7 @@
 #include "score/judging.h"
 #include "stats/samples.h"
 
-/* --- one of them --------------------------------------------------------------------- */
+/* --- one of them ------------------------------------------------------------------ */
 
 static const struct sample *extreme(const struct resolved *rr, const struct sample *s, int64_t n,
                                     bool worst)
@@ -22,7 +22,7 @@ static const struct sample *extreme(const struct resolved *rr, const struct samp
 	return found;
 }
 
-/* --- all of them ---------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------ */
 
 static double *values_of(const struct sample *s, int64_t n)
 {
@@ -94,7 +94,7 @@ static double combined(const struct resolved *rr, struct sample *s, int64_t n,
 	return result;
 }
 
-/* --- judging ---------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------- */
 
 static void name_all(struct finding *f, const struct resolved *rr, const struct sample *s)
 {
@@ -139,8 +139,7 @@ static bool may_still_meet(enum scope scope)
 	return scope == SCOPE_BEST || scope == SCOPE_MEDIAN || scope == SCOPE_SUM;
 }
 
-void scope_judge(struct judging *j, struct resolved *rr, struct sample *s, int64_t n,
-                 bool complete)
+void scope_judge(struct judging *j, struct resolved *rr, struct sample *s, int64_t n, bool complete)
 {
 	struct finding *f = finding_add(j, rr);
 	enum scope scope = rr->rule->scope;
@@ -159,10 +158,12 @@ void scope_judge(struct judging *j, struct resolved *rr, struct sample *s, int64
 		if (!s[i].entry.recovered)
 			continue;
 		f->verdict = VERDICT_WARN;
-		f->reason = judging_reason(j, MSG_recovered, tmpf("%d", s[i].entry.reading->attempt));
+		f->reason =
+			judging_reason(j, MSG_recovered, tmpf("%d", s[i].entry.reading->attempt));
 	}
 	if (!complete && f->verdict == VERDICT_FAIL && may_still_meet(scope)) {
 		f->verdict = VERDICT_NOT_MEASURED;
-		f->reason = judging_reason_list(j, MSG_subjects_missing, (const char *const[]){NULL});
+		f->reason =
+			judging_reason_list(j, MSG_subjects_missing, (const char *const[]){NULL});
 	}
 }

@@ -34,7 +34,7 @@ struct reason judging_reason_list(struct judging *j, enum msg id, const char *co
 	return (struct reason){msg_name(id), kept, n, judging_text_list(j, id, kept)};
 }
 
-/* --- the head of the card ------------------------------------------------------------- */
+/* --- the head of the card --------------------------------------------------------- */
 
 static double seconds_between(const char *from, const char *to)
 {
@@ -78,7 +78,7 @@ static void fill_head(struct judging *j, struct scorecard *card)
 	}
 }
 
-/* --- what no rule judges --------------------------------------------------------------- */
+/* --- what no rule judges ---------------------------------------------------------- */
 
 static bool is_judged(const struct judging *j, const bool *ruled, int64_t i)
 {
@@ -114,7 +114,7 @@ static void gather_information(struct judging *j, struct scorecard *card)
 	card->information = list;
 }
 
-/* --- rules ------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------ */
 
 static void resolve_rules(struct judging *j)
 {
@@ -134,7 +134,8 @@ enum status score_run(struct scorecard *card, struct arena *arena, struct rundir
 	struct judging *j;
 
 	if (run->state == JOURNAL_UNREADABLE)
-		return error_set(err, ST_CORRUPT, MSG_run_unusable, run->trouble ? run->trouble : "");
+		return error_set(err, ST_CORRUPT, MSG_run_unusable,
+		                 run->trouble ? run->trouble : "");
 	if (run->info.expected_nodes < 1)
 		return error_set(err, ST_RANGE, MSG_run_nodes);
 	j = calloc(1, sizeof(*j));

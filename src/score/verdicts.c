@@ -14,7 +14,7 @@ static bool is_tested(enum verdict v)
 	       v == VERDICT_INCONCLUSIVE;
 }
 
-/* --- rules ---------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------ */
 
 /* Worst verdict with a count among those up to `most`. */
 static enum verdict worst_of(const int64_t count[VERDICTS], bool with_untested)
@@ -58,7 +58,7 @@ static void gather_rule(struct judging *j, const struct resolved *rr, struct rul
 	judge_rule(rr, r);
 }
 
-/* --- findings, worst first ----------------------------------------------------------------- */
+/* --- findings, worst first -------------------------------------------------------- */
 
 static void place_findings(struct judging *j, const struct resolved *rr, struct finding *out)
 {
@@ -76,7 +76,7 @@ static void place_findings(struct judging *j, const struct resolved *rr, struct 
 	}
 }
 
-/* --- criteria ---------------------------------------------------------------------------------- */
+/* --- criteria --------------------------------------------------------------------- */
 
 static void add_to_criterion(struct criterion_result *c, const struct rule_result *r)
 {
@@ -114,7 +114,7 @@ static void gather_criteria(struct judging *j, struct scorecard *card)
 	card->n_criteria = p->n_criteria;
 }
 
-/* --- overall ------------------------------------------------------------------------------------- */
+/* --- overall ---------------------------------------------------------------------- */
 
 static bool decides(const struct judging *j, const struct rule_result *r)
 {
@@ -139,13 +139,15 @@ static void judge_overall(struct judging *j, struct scorecard *card)
 	 * is too short to accept; an altered journal may say anything. */
 	open = open || !card->rules_judged || j->options->guessed || card->screen_only ||
 	       card->altered;
-	card->overall_if_measured = fail ? OVERALL_REJECT : open ? OVERALL_INCOMPLETE : OVERALL_ACCEPT;
+	card->overall_if_measured = fail   ? OVERALL_REJECT
+	                            : open ? OVERALL_INCOMPLETE
+	                                   : OVERALL_ACCEPT;
 	card->overall = card->overall_if_measured;
 	if (card->simulated && card->overall == OVERALL_ACCEPT)
 		card->overall = OVERALL_INCOMPLETE;
 }
 
-/* --- culprits ---------------------------------------------------------------------------------------- */
+/* --- culprits --------------------------------------------------------------------- */
 
 /* How far on the wrong side, relative to the limit. */
 static double shortfall(const struct finding *f)
@@ -187,7 +189,8 @@ static void gather_culprits(struct judging *j, struct scorecard *card)
 		for (int i = 0; i < card->n_rules; i++) {
 			const struct rule_result *r = &card->rule_results[i];
 
-			for (int64_t k = j->rules[i].first; decides(j, r) && k < j->rules[i].end; k++) {
+			for (int64_t k = j->rules[i].first; decides(j, r) && k < j->rules[i].end;
+			     k++) {
 				if (!is_culprit(r, &card->findings[k]))
 					continue;
 				if (list)

@@ -4,11 +4,13 @@
 
 #include "score/accel.h"
 
-#define SPEED_H(h, sources) \
-	"{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\"," \
+#define SPEED_H(h, sources)                                                                        \
+	"{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\","       \
 	"\"fraction_of\":{\"of\":\"fp16_tensor_tflops\",\"h\":" h ",\"sources\":[" sources "]}}"
 #define TWO "\"a\",\"b\""
-#define SMS "{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_sm_count\",\"unit\":\"1\",\"card_row\":{\"column\":\"sm_count\"}}"
+#define SMS                                                                                        \
+	"{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_sm_count\",\"unit\":\"1\",\"card_"    \
+	"row\":{\"column\":\"sm_count\"}}"
 
 static struct csv table(void)
 {
@@ -79,7 +81,7 @@ static void guesses(void **state)
 	csv_release(&csv);
 }
 
-/* --- achieved fraction ------------------------------------------------------------------- */
+/* --- achieved fraction ------------------------------------------------------------ */
 
 static void assert_banded(const char *card, const char *rules, double value, const char *verdict,
                           const char *reason)
@@ -143,7 +145,7 @@ static void legs_that_disagree_are_noted(void **state)
 	kit_free(k);
 }
 
-/* --- identity ----------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------- */
 
 static void assert_sms(const char *card, double value, const char *verdict, const char *reason)
 {
@@ -176,7 +178,8 @@ static void assert_identity(const char *metric, const char *unit, const char *co
 
 	kit_text(k, "n1", "GPU-1", metric, text);
 	kit_score(k, kit_profile("\"card\":\"good-sxm4-80gb\",",
-	                         tmpf("{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"%s\",\"unit\":\"%s\",\"card_row\":{\"column\":\"%s\"}}",
+	                         tmpf("{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"%s\","
+	                              "\"unit\":\"%s\",\"card_row\":{\"column\":\"%s\"}}",
 	                              metric, unit, column)));
 	assert_verdict(k, "r", verdict);
 	kit_free(k);
@@ -209,8 +212,10 @@ static void tolerance(void **state)
 
 		kit_number(k, "n1", "GPU-1", "card_memory_mib", rows[i].value);
 		kit_score(k, kit_profile("\"card\":\"good-sxm4-80gb\",",
-		                         "{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_memory_mib\",\"unit\":\"MiB\","
-		                         "\"card_row\":{\"column\":\"nvml_memory_total_mib\",\"tolerance\":0.02}}"));
+		                         "{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_"
+		                         "memory_mib\",\"unit\":\"MiB\","
+		                         "\"card_row\":{\"column\":\"nvml_memory_total_mib\","
+		                         "\"tolerance\":0.02}}"));
 		assert_verdict(k, "r", rows[i].verdict);
 		kit_free(k);
 	}
@@ -224,8 +229,14 @@ static void a_guessed_card_proves_nothing(void **state)
 	kit_text(k, "n1", "GPU-1", "card_name", "Good SXM4");
 	kit_number(k, "n1", "GPU-1", "card_sm_count", 100);
 	kit_number(k, "n1", "GPU-1", "card_tflops", 320);
-	kit_score(k, kit_profile("", SMS ",{\"id\":\"f\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\","
-	                                 "\"fraction_of\":{\"of\":\"fp16_tensor_tflops\",\"h\":0.8,\"sources\":[" TWO "]}}"));
+	kit_score(
+		k,
+		kit_profile(
+			"", SMS
+			",{\"id\":\"f\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":"
+	                "\"TFLOP/s\","
+			"\"fraction_of\":{\"of\":\"fp16_tensor_tflops\",\"h\":0.8,\"sources\":[" TWO
+			"]}}"));
 	assert_true(k->card.card_guessed);
 	assert_string_equal(k->card.card, "good-sxm4-80gb");
 	assert_overall(k, "INCOMPLETE");
@@ -243,17 +254,21 @@ static void a_guess_excuses_nothing(void **state)
 	(void)state;
 	kit_text(k, "n1", "GPU-1", "card_name", "Good SXM4");
 	kit_number(k, "n1", "n1", "node_ok", 1);
-	kit_score(k, kit_profile("", "{\"id\":\"sxm\",\"criterion\":\"1\",\"metric\":\"node_ok\",\"unit\":\"1\",\"min\":1,\"when\":{\"form\":\"sxm\"}},"
-	                             "{\"id\":\"pcie\",\"criterion\":\"1\",\"metric\":\"node_ok\",\"unit\":\"1\",\"min\":1,\"when\":{\"form\":\"pcie\"}}"));
+	kit_score(k, kit_profile("", "{\"id\":\"sxm\",\"criterion\":\"1\",\"metric\":\"node_ok\","
+	                             "\"unit\":\"1\",\"min\":1,\"when\":{\"form\":\"sxm\"}},"
+	                             "{\"id\":\"pcie\",\"criterion\":\"1\",\"metric\":\"node_ok\","
+	                             "\"unit\":\"1\",\"min\":1,\"when\":{\"form\":\"pcie\"}}"));
 	assert_verdict(k, "sxm", "pass");
 	assert_verdict(k, "pcie", "not_measured");
 	assert_reason(k, "pcie", "when_unknown");
 	kit_free(k);
 }
 
-/* --- fleet --------------------------------------------------------------------------------------------- */
+/* --- fleet ------------------------------------------------------------------------ */
 
-#define ABOVE "{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",\"min\":%s}"
+#define ABOVE                                                                                      \
+	"{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/"           \
+	"s\",\"min\":%s}"
 
 /* n cards around 300, the last one at `last`. */
 static struct kit *fleet(int n, double last, const char *min)

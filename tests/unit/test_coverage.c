@@ -2,19 +2,22 @@
  * counted exactly once. */
 #include "score_kit.h"
 
-#define SPEED "{\"id\":\"speed\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",%s\"min\":100}"
-#define NODE_OK "{\"id\":\"ok\",\"criterion\":\"2\",\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1}"
-#define PAIRS "{\"id\":\"pairs\",\"criterion\":\"1\",\"metric\":\"pair_gbps\",\"unit\":\"Gb/s\",%s\"min\":100}"
+#define SPEED                                                                                      \
+	"{\"id\":\"speed\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/"       \
+	"s\",%s\"min\":100}"
+#define NODE_OK                                                                                    \
+	"{\"id\":\"ok\",\"criterion\":\"2\",\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1}"
+#define PAIRS                                                                                      \
+	"{\"id\":\"pairs\",\"criterion\":\"1\",\"metric\":\"pair_gbps\",\"unit\":\"Gb/"            \
+	"s\",%s\"min\":100}"
 
-static struct profile *speed(const char *extra)
-{
-	return kit_profile("", tmpf(SPEED, extra));
-}
+static struct profile *speed(const char *extra) { return kit_profile("", tmpf(SPEED, extra)); }
 
 static void cards(struct kit *k, const char *node, int from, int to, double value)
 {
 	for (int i = from; i < to; i++)
-		kit_number(k, node, arena_strf(&k->arena, "%s-GPU-%d", node, i), "card_tflops", value);
+		kit_number(k, node, arena_strf(&k->arena, "%s-GPU-%d", node, i), "card_tflops",
+		           value);
 }
 
 static void assert_covered(const struct kit *k, const char *rule, int64_t tested, int64_t due)
@@ -143,8 +146,10 @@ static void planned_metrics(void **state)
 
 	(void)state;
 	kit_number(k, "n1", "n1", "node_ok", 1);
-	kit_score(k, kit_profile("", "{\"id\":\"later\",\"criterion\":\"1\",\"metric\":\"later_seconds\","
-	                             "\"unit\":\"s\",\"max\":1}"));
+	kit_score(k,
+	          kit_profile("",
+	                      "{\"id\":\"later\",\"criterion\":\"1\",\"metric\":\"later_seconds\","
+	                      "\"unit\":\"s\",\"max\":1}"));
 	assert_reason(k, "later", "no_probe_yet");
 	assert_covered(k, "later", 0, 3);
 	assert_int_equal(k->card.n_findings, 1);
@@ -152,7 +157,7 @@ static void planned_metrics(void **state)
 	kit_free(k);
 }
 
-/* --- one reason for all ------------------------------------------------------------------ */
+/* --- one reason for all ----------------------------------------------------------- */
 
 static void star_gives_the_reason(void **state)
 {
@@ -210,7 +215,7 @@ static void star_unsupported_excuses_only_seen_cards(void **state)
 	kit_free(k);
 }
 
-/* --- sampling ------------------------------------------------------------------------------- */
+/* --- sampling --------------------------------------------------------------------- */
 
 static struct kit *paired(int64_t nodes, int pairs)
 {
@@ -287,10 +292,12 @@ static void paths_by_name(void **state)
 	k->run.info.n_storage = 2;
 	kit_number(k, "n1", "/data", "path_iops", 500);
 	kit_number(k, "n1", "/tmp", "path_iops", 1);
-	kit_score(k, kit_profile("", "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"min\":100}"));
+	kit_score(k, kit_profile("", "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_"
+	                             "iops\",\"unit\":\"IOPS\",\"min\":100}"));
 	assert_covered(k, "iops", 1, 2);
 	assert_string_equal(verdict_name(kit_finding(k, "iops", "/data")->verdict), "pass");
-	assert_string_equal(verdict_name(kit_finding(k, "iops", "/scratch")->verdict), "not_measured");
+	assert_string_equal(verdict_name(kit_finding(k, "iops", "/scratch")->verdict),
+	                    "not_measured");
 	assert_overall(k, "INCOMPLETE");
 	kit_free(k);
 }
@@ -309,7 +316,10 @@ static void partial_sums(void **state)
 		kit_number(k, "n1", "/a", "path_iops", 400);
 		if (!missing)
 			kit_number(k, "n1", "/b", "path_iops", 500);
-		kit_score(k, kit_profile("", "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"scope\":\"sum\",\"min\":1000}"));
+		kit_score(k,
+		          kit_profile("",
+		                      "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_"
+		                      "iops\",\"unit\":\"IOPS\",\"scope\":\"sum\",\"min\":1000}"));
 		assert_overall(k, missing ? "INCOMPLETE" : "REJECT");
 		kit_free(k);
 	}

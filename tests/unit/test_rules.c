@@ -4,10 +4,7 @@
 
 #define ONE "{\"id\":\"r\",\"criterion\":\"1\",%s}"
 
-static struct profile *rule(const char *members)
-{
-	return kit_profile("", tmpf(ONE, members));
-}
+static struct profile *rule(const char *members) { return kit_profile("", tmpf(ONE, members)); }
 
 /* The verdict of a rule over a metric of one node. */
 static void assert_node(const char *limit, double value, const char *verdict)
@@ -121,7 +118,7 @@ static void inconclusive_blocks(void **state)
 	kit_free(k);
 }
 
-/* --- statistics ------------------------------------------------------------------------ */
+/* --- statistics ------------------------------------------------------------------- */
 
 static void statistics(void **state)
 {
@@ -135,7 +132,8 @@ static void statistics(void **state)
 				r->stats[STAT_N] = 1200;
 			if (present)
 				r->stats[s] = 99;
-			kit_score(k, rule(tmpf("\"metric\":\"node_seconds\",\"unit\":\"s\",\"stat\":\"%s\",\"max\":2",
+			kit_score(k, rule(tmpf("\"metric\":\"node_seconds\",\"unit\":\"s\","
+			                       "\"stat\":\"%s\",\"max\":2",
 			                       stat_name(s))));
 			if (!present) {
 				assert_verdict(k, "r", "not_measured");
@@ -172,7 +170,8 @@ static void assert_f95(double n, double f95, double half, double lo999, double a
 	r->stats[STAT_F95_HI95] = f95 + half;
 	r->stats[STAT_F95_LO999] = lo999;
 	r->stats[STAT_AC1] = ac1;
-	kit_score(k, rule("\"metric\":\"card_tflops\",\"unit\":\"1\",\"stat\":\"f95\",\"max\":0.01"));
+	kit_score(k,
+	          rule("\"metric\":\"card_tflops\",\"unit\":\"1\",\"stat\":\"f95\",\"max\":0.01"));
 	assert_verdict(k, "r", verdict);
 	assert_string_equal(k->card.rule_results[0].rule->unit, "1");
 	kit_free(k);
@@ -200,7 +199,8 @@ static void assert_dips(double n, double share, double lo95, const char *verdict
 	r->stats[STAT_N] = n;
 	r->stats[STAT_DIP_SHARE] = share;
 	r->stats[STAT_DIP_LO95] = lo95;
-	kit_score(k, rule("\"metric\":\"card_tflops\",\"unit\":\"1\",\"stat\":\"dip_share\",\"max\":0.01"));
+	kit_score(k, rule("\"metric\":\"card_tflops\",\"unit\":\"1\",\"stat\":\"dip_share\","
+	                  "\"max\":0.01"));
 	assert_verdict(k, "r", verdict);
 	kit_free(k);
 }
@@ -214,7 +214,7 @@ static void dips(void **state)
 	assert_dips(300, 0.02, NAN, "not_measured");
 }
 
-/* --- scopes --------------------------------------------------------------------------------- */
+/* --- scopes ----------------------------------------------------------------------- */
 
 static struct kit *three_nodes(double a, double b, double c)
 {
@@ -231,7 +231,8 @@ static void assert_scope(const char *scope, const char *limit, double figure, co
 {
 	struct kit *k = three_nodes(1, 2, 9);
 
-	kit_score(k, rule(tmpf("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"%s\",%s", scope, limit)));
+	kit_score(k, rule(tmpf("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"%s\",%s",
+	                       scope, limit)));
 	assert_int_equal(k->card.n_findings, 1);
 	assert_verdict(k, "r", verdict);
 	assert_true(k->card.findings[0].value == figure);
@@ -266,7 +267,8 @@ static void spread_of_words(void **state)
 	kit_text(k, "n1", "n1", "node_kernel", "6.1");
 	kit_text(k, "n2", "n2", "node_kernel", "5.4");
 	kit_text(k, "n3", "n3", "node_kernel", "6.1");
-	kit_score(k, rule("\"metric\":\"node_kernel\",\"unit\":\"text\",\"scope\":\"spread\",\"max\":0"));
+	kit_score(k, rule("\"metric\":\"node_kernel\",\"unit\":\"text\",\"scope\":\"spread\","
+	                  "\"max\":0"));
 	assert_verdict(k, "r", "fail");
 	assert_true(k->card.findings[0].value == 1);
 	assert_string_equal(k->card.findings[0].subject.id, "n2");
@@ -280,7 +282,9 @@ static void spread_needs_two(void **state)
 
 	(void)state;
 	kit_number(k, "n1", "n1", "node_seconds", 1);
-	kit_score(k, rule("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"spread\",\"max\":0"));
+	kit_score(
+		k,
+		rule("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"spread\",\"max\":0"));
 	assert_int_equal(kit_rule(k, "r")->count[VERDICT_TOO_FEW], 1);
 	assert_overall(k, "INCOMPLETE");
 	kit_free(k);
@@ -294,7 +298,9 @@ static void a_failed_subject_is_not_hidden(void **state)
 	kit_number(k, "n1", "n1", "node_seconds", 1);
 	kit_number(k, "n2", "n2", "node_seconds", 1);
 	kit_outcome(k, "n3", "n3", "node_seconds", OUTCOME_FAILED);
-	kit_score(k, rule("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"median\",\"max\":5"));
+	kit_score(
+		k,
+		rule("\"metric\":\"node_seconds\",\"unit\":\"s\",\"scope\":\"median\",\"max\":5"));
 	assert_overall(k, "REJECT");
 	assert_string_equal(k->card.culprits[0]->subject.id, "n3");
 	kit_free(k);
@@ -315,7 +321,7 @@ static void the_worst_of_several_readings_stands(void **state)
 	kit_free(k);
 }
 
-/* --- when ------------------------------------------------------------------------------------------ */
+/* --- when ------------------------------------------------------------------------- */
 
 static void assert_when(const char *card, const char *when, int64_t nodes, int64_t cards,
                         const char *verdict)
@@ -325,9 +331,10 @@ static void assert_when(const char *card, const char *when, int64_t nodes, int64
 	                         : "\"expect\":{\"rdma\":true},";
 
 	for (int64_t i = 0; i < nodes; i++)
-		kit_number(k, arena_strf(&k->arena, "n%d", (int)i), arena_strf(&k->arena, "n%d", (int)i),
-		           "node_ok", 1);
-	kit_score(k, kit_profile(more, tmpf("{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"node_ok\",\"unit\":\"1\","
+		kit_number(k, arena_strf(&k->arena, "n%d", (int)i),
+		           arena_strf(&k->arena, "n%d", (int)i), "node_ok", 1);
+	kit_score(k, kit_profile(more, tmpf("{\"id\":\"r\",\"criterion\":\"1\",\"metric\":\"node_"
+	                                    "ok\",\"unit\":\"1\","
 	                                    "\"equals\":1,\"when\":{%s}}",
 	                                    when)));
 	assert_verdict(k, "r", verdict);
@@ -355,7 +362,8 @@ static void conditions(void **state)
 	assert_when("", "\"lacks\":[\"shared_storage\",\"mig\"]", 1, 0, "pass");
 	assert_when("", "\"has\":[\"nvlink\"]", 1, 8, "not_measured");
 	assert_when("good-sxm4-80gb", "\"has\":[\"nvlink\"]", 1, 8, "pass");
-	assert_when("good-pcie-80gb", "\"has\":[\"nvlink\"]", 1, 8, "not_applicable"); /* no source for it */
+	assert_when("good-pcie-80gb", "\"has\":[\"nvlink\"]", 1, 8,
+	            "not_applicable"); /* no source for it */
 }
 
 static void cards_seen_decide_per_node(void **state)
@@ -366,9 +374,11 @@ static void cards_seen_decide_per_node(void **state)
 	kit_number(k, "n1", "n1", "node_ok", 1);
 	kit_number(k, "n2", "n2", "node_ok", 0);
 	kit_number(k, "n1", "GPU-1", "card_mig_enabled", 1);
-	kit_score(k, kit_profile("", tmpf(ONE ",{\"id\":\"m\",\"criterion\":\"1\",\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1,"
-	                                  "\"when\":{\"has\":[\"mig\"]}}",
-	                                  "\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1,\"when\":{\"has\":[\"card\"]}")));
+	kit_score(k, kit_profile("", tmpf(ONE ",{\"id\":\"m\",\"criterion\":\"1\",\"metric\":"
+	                                      "\"node_ok\",\"unit\":\"1\",\"equals\":1,"
+	                                      "\"when\":{\"has\":[\"mig\"]}}",
+	                                  "\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1,"
+	                                  "\"when\":{\"has\":[\"card\"]}")));
 	assert_int_equal(kit_rule(k, "r")->coverage.due, 1);
 	assert_int_equal(kit_rule(k, "r")->count[VERDICT_NOT_APPLICABLE], 1);
 	assert_int_equal(kit_rule(k, "m")->coverage.due, 1);
@@ -376,11 +386,16 @@ static void cards_seen_decide_per_node(void **state)
 	kit_free(k);
 }
 
-/* --- operating points --------------------------------------------------------------------------------- */
+/* --- operating points ------------------------------------------------------------- */
 
-#define IOPS_AT "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"min\":1000," \
-	"\"at_point\":{\"group\":\"g\",\"maximize\":\"path_iops\",\"subject_to\":[{\"metric\":\"path_lat_ms\",\"stat\":\"p99\",\"max\":1}]}}"
-#define LAT_AT "{\"id\":\"lat\",\"criterion\":\"1\",\"metric\":\"path_lat_ms\",\"unit\":\"ms\",\"stat\":\"p99\",\"max\":1,\"at_point\":{\"group\":\"g\"}}"
+#define IOPS_AT                                                                                    \
+	"{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"min\":" \
+	"1000,"                                                                                    \
+	"\"at_point\":{\"group\":\"g\",\"maximize\":\"path_iops\",\"subject_to\":[{\"metric\":"    \
+	"\"path_lat_ms\",\"stat\":\"p99\",\"max\":1}]}}"
+#define LAT_AT                                                                                     \
+	"{\"id\":\"lat\",\"criterion\":\"1\",\"metric\":\"path_lat_ms\",\"unit\":\"ms\",\"stat\":" \
+	"\"p99\",\"max\":1,\"at_point\":{\"group\":\"g\"}}"
 
 static struct kit *points(void)
 {
@@ -445,7 +460,8 @@ static void no_point_at_all(void **state)
 	kit_score(k, kit_profile("", IOPS_AT "," LAT_AT));
 	assert_verdict(k, "iops", "fail");
 	assert_reason(k, "iops", "no_point_meets");
-	assert_string_equal(kit_finding(k, "iops", NULL)->reason.text, "no operating point meets path_lat_ms <= 1.00 ms");
+	assert_string_equal(kit_finding(k, "iops", NULL)->reason.text,
+	                    "no operating point meets path_lat_ms <= 1 ms");
 	assert_verdict(k, "lat", "fail");
 	assert_true(kit_finding(k, "lat", NULL)->value == 3.2);
 	kit_free(k);
@@ -489,7 +505,7 @@ static void point_readings_may_be_missing(void **state)
 	kit_free(k);
 }
 
-/* --- another metric as the measure ------------------------------------------------------------------------ */
+/* --- another metric as the measure ------------------------------------------------ */
 
 static void shares_of_another_metric(void **state)
 {
@@ -506,9 +522,11 @@ static void shares_of_another_metric(void **state)
 		kit_number(k, "n1", "GPU-2", "card_alone_tflops", 10);
 		kit_number(k, "n1", "GPU-1", "card_tflops", rows[i].value);
 		kit_number(k, "n1", "GPU-2", "card_tflops", 10);
-		kit_score(k, rule("\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",\"warn\":{\"min\":0.95},"
+		kit_score(k, rule("\"metric\":\"card_tflops\",\"unit\":\"TFLOP/"
+		                  "s\",\"warn\":{\"min\":0.95},"
 		                  "\"fraction_of\":{\"of\":\"card_alone_tflops\",\"min\":0.9}"));
-		assert_string_equal(verdict_name(kit_finding(k, "r", "GPU-1")->verdict), rows[i].verdict);
+		assert_string_equal(verdict_name(kit_finding(k, "r", "GPU-1")->verdict),
+		                    rows[i].verdict);
 		assert_true(kit_finding(k, "r", "GPU-1")->limit == 90);
 		assert_string_equal(verdict_name(kit_finding(k, "r", "GPU-2")->verdict), "pass");
 		kit_free(k);

@@ -2,9 +2,14 @@
  * in which something that was not shown to be good might have passed. */
 #include "score_kit.h"
 
-#define SPEED "{\"id\":\"speed\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",\"min\":100}"
-#define NODE_OK "{\"id\":\"ok\",\"criterion\":\"2\",\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1}"
-#define PATH_OK "{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"min\":100}"
+#define SPEED                                                                                      \
+	"{\"id\":\"speed\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":\"TFLOP/"       \
+	"s\",\"min\":100}"
+#define NODE_OK                                                                                    \
+	"{\"id\":\"ok\",\"criterion\":\"2\",\"metric\":\"node_ok\",\"unit\":\"1\",\"equals\":1}"
+#define PATH_OK                                                                                    \
+	"{\"id\":\"iops\",\"criterion\":\"1\",\"metric\":\"path_iops\",\"unit\":\"IOPS\",\"min\":" \
+	"100}"
 
 /* One node with one good card. */
 static struct kit *good_run(void)
@@ -89,14 +94,18 @@ static void outcomes(void **state)
 		check_outcome(fail_kinds[i], "r", "", OUTCOME_FAILED, "fail", "REJECT");
 		check_outcome(fail_kinds[i], "r", "", OUTCOME_LOST, "fail", "REJECT");
 		check_outcome(fail_kinds[i], "r", "", OUTCOME_TIMED_OUT, "fail", "REJECT");
-		check_outcome(fail_kinds[i], "r", "", OUTCOME_NOT_MEASURED, "not_measured", "INCOMPLETE");
+		check_outcome(fail_kinds[i], "r", "", OUTCOME_NOT_MEASURED, "not_measured",
+		              "INCOMPLETE");
 		/* Nothing else was judged, so nothing is proved. */
-		check_outcome(fail_kinds[i], "r", "", OUTCOME_UNSUPPORTED, "not_applicable", "INCOMPLETE");
-		check_outcome(fail_kinds[i], "r", "\"must_exist\":true,", OUTCOME_UNSUPPORTED, "fail", "REJECT");
+		check_outcome(fail_kinds[i], "r", "", OUTCOME_UNSUPPORTED, "not_applicable",
+		              "INCOMPLETE");
+		check_outcome(fail_kinds[i], "r", "\"must_exist\":true,", OUTCOME_UNSUPPORTED,
+		              "fail", "REJECT");
 	}
 	check_outcome("env_runs", "r", "", OUTCOME_TIMED_OUT, "not_measured", "INCOMPLETE");
 	check_outcome("env_runs", "r", "", OUTCOME_FAILED, "fail", "REJECT");
-	check_outcome("card_tflops", "r", "\"required\":false,", OUTCOME_FAILED, "fail", "INCOMPLETE");
+	check_outcome("card_tflops", "r", "\"required\":false,", OUTCOME_FAILED, "fail",
+	              "INCOMPLETE");
 }
 
 static void reasons_travel(void **state)
@@ -104,7 +113,8 @@ static void reasons_travel(void **state)
 	struct kit *k = kit_run(1, 1);
 
 	(void)state;
-	kit_outcome(k, "n1", "GPU-1", "card_tflops", OUTCOME_NOT_MEASURED)->reason.code = "too_short";
+	kit_outcome(k, "n1", "GPU-1", "card_tflops", OUTCOME_NOT_MEASURED)->reason.code =
+		"too_short";
 	kit_outcome(k, "n1", "n1", "node_ok", OUTCOME_NOT_MEASURED)->reason.code = "too_few";
 	kit_score(k, kit_profile("", SPEED "," NODE_OK));
 	assert_verdict(k, "speed", "too_short");
@@ -129,7 +139,7 @@ static void not_applicable_leaves_the_denominator(void **state)
 	kit_free(k);
 }
 
-/* --- statements -------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------------------- */
 
 static void statements_are_stated_only(void **state)
 {
@@ -185,7 +195,7 @@ static void simulated_never_accepts(void **state)
 	kit_free(k);
 }
 
-/* --- what keeps ACCEPT away although all passed ------------------------------------------- */
+/* --- what keeps ACCEPT away although all passed ----------------------------------- */
 
 static void screens_guesses_and_alterations(void **state)
 {
@@ -240,13 +250,15 @@ static void unreadable_runs_are_refused(void **state)
 	(void)state;
 	k->profile = kit_profile("", SPEED);
 	k->run.state = JOURNAL_UNREADABLE;
-	assert_int_equal(score_run(&k->card, &k->arena, &k->run, k->profile, &kit_metrics, &options,
-	                           &err), ST_CORRUPT);
+	assert_int_equal(
+		score_run(&k->card, &k->arena, &k->run, k->profile, &kit_metrics, &options, &err),
+		ST_CORRUPT);
 	error_release(&err);
 	k->run.state = JOURNAL_INTACT;
 	k->run.info.expected_nodes = 0;
-	assert_int_equal(score_run(&k->card, &k->arena, &k->run, k->profile, &kit_metrics, &options,
-	                           &err), ST_RANGE);
+	assert_int_equal(
+		score_run(&k->card, &k->arena, &k->run, k->profile, &kit_metrics, &options, &err),
+		ST_RANGE);
 	error_release(&err);
 	kit_free(k);
 }
@@ -317,9 +329,11 @@ static void broken_figures_do_not_pass(void **state)
 	kit_free(k);
 }
 
-/* --- stages, literal rules, recovery ----------------------------------------------------------- */
+/* --- stages, literal rules, recovery ---------------------------------------------- */
 
-#define PERIOD "{\"id\":\"later\",\"criterion\":\"2\",\"stage\":\"period\",\"metric\":\"node_seconds\",\"unit\":\"s\",\"max\":5}"
+#define PERIOD                                                                                     \
+	"{\"id\":\"later\",\"criterion\":\"2\",\"stage\":\"period\",\"metric\":\"node_seconds\","  \
+	"\"unit\":\"s\",\"max\":5}"
 
 static void period_rules_stand_apart(void **state)
 {
@@ -337,7 +351,8 @@ static void period_rules_stand_apart(void **state)
 
 	k = good_run();
 	kit_number(k, "n1", "n1", "node_seconds", 9);
-	kit_score_with(k, kit_profile("", SPEED "," PERIOD), (struct score_options){.stage = RULE_PERIOD});
+	kit_score_with(k, kit_profile("", SPEED "," PERIOD),
+	               (struct score_options){.stage = RULE_PERIOD});
 	assert_overall(k, "REJECT");
 	assert_int_equal(k->card.n_culprits, 1);
 	kit_free(k);
@@ -345,8 +360,9 @@ static void period_rules_stand_apart(void **state)
 
 static void literal_never_decides(void **state)
 {
-	static const char literal[] = "{\"id\":\"guide\",\"criterion\":\"1\",\"reading\":\"literal\",\"twin\":\"speed\","
-				      "%s\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",\"min\":312}";
+	static const char literal[] =
+		"{\"id\":\"guide\",\"criterion\":\"1\",\"reading\":\"literal\",\"twin\":\"speed\","
+		"%s\"metric\":\"card_tflops\",\"unit\":\"TFLOP/s\",\"min\":312}";
 	struct str rules = {0};
 	struct kit *k = good_run();
 
