@@ -213,31 +213,34 @@ void str_add_printable(struct str *s, const char *text, size_t len)
 
 /* --- nearest word ------------------------------------------------------- */
 
+/* Insertions, deletions, replacements, and neighbours swapped, one each. */
 static int edit_distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
-	int row[65];
+	int rows[3][65];
 
 	if (n > 64 || m > 64)
 		return 99;
 	for (size_t j = 0; j <= m; j++)
-		row[j] = (int)j;
+		rows[0][j] = (int)j;
 	for (size_t i = 1; i <= n; i++) {
-		int diagonal = row[0];
+		int *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
 
 		row[0] = (int)i;
 		for (size_t j = 1; j <= m; j++) {
-			int cost = diagonal + (a[i - 1] != b[j - 1]);
+			int cost = above[j - 1] + (a[i - 1] != b[j - 1]);
 
-			diagonal = row[j];
-			if (row[j] + 1 < cost)
-				cost = row[j] + 1;
+			if (above[j] + 1 < cost)
+				cost = above[j] + 1;
 			if (row[j - 1] + 1 < cost)
 				cost = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    second[j - 2] + 1 < cost)
+				cost = second[j - 2] + 1;
 			row[j] = cost;
 		}
 	}
-	return row[m];
+	return rows[n % 3][m];
 }
 
 const char *nearest_word(const char *word, const char *const *words)

@@ -116,11 +116,14 @@ static void owe(struct coord *c, const struct unit *u, const struct metric *m,
 	str_release(&time);
 }
 
-/* A unit on a CPU socket owes CPU figures, any other the rest. */
+/* A unit on a CPU socket owes CPU figures, one on a card the rest; one without
+ * a subject, such as a probe left out, owes all. */
 static bool owes(const struct unit *u, const struct metric *m)
 {
 	bool cpu = u->subject && str_starts(u->subject, "cpu-");
 
+	if (!u->subject)
+		return true;
 	switch (m->backend) {
 	case BACKEND_CPU: return cpu;
 	case BACKEND_CUDA: return !cpu;

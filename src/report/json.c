@@ -123,6 +123,8 @@ static void put_finding(struct json_out *j, const struct finding *f)
 	json_object_begin(j, NULL);
 	json_put_string(j, "rule", f->rule->id);
 	put_subject(j, &f->subject);
+	if (f->subjects != 1)
+		json_put_int(j, "subjects", f->subjects);
 	json_put_string(j, "node", f->node);
 	json_put_string(j, "verdict", verdict_name(f->verdict));
 	json_put_string(j, "outcome", outcome_name(f->outcome));

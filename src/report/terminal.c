@@ -242,9 +242,9 @@ static void troubles(const struct page *p, const struct criterion_result *c)
 struct gap {
 	enum verdict verdict;
 	const char *reason;
-	int rules;
+	int rules, metrics_named;
 	struct str metrics;
-	const char *last_rule;
+	const char *last_rule, *last_metric;
 };
 
 static void add_gap(struct gap *gaps, int *count, int capacity, const struct finding *f)
@@ -265,11 +265,16 @@ static void add_gap(struct gap *gaps, int *count, int capacity, const struct fin
 	if (g->last_rule && strcmp(g->last_rule, f->rule->id) == 0)
 		return;
 	g->last_rule = f->rule->id;
-	if (g->rules < 3)
-		str_addf(&g->metrics, "%s%s", g->rules ? ", " : "", f->rule->metric);
-	else if (g->rules == 3)
-		str_add(&g->metrics, ", ...");
 	g->rules++;
+	/* Several rules on one metric name it once. */
+	if (g->last_metric && strcmp(g->last_metric, f->rule->metric) == 0)
+		return;
+	g->last_metric = f->rule->metric;
+	if (g->metrics_named < 3)
+		str_addf(&g->metrics, "%s%s", g->metrics_named ? ", " : "", f->rule->metric);
+	else if (g->metrics_named == 3)
+		str_add(&g->metrics, ", ...");
+	g->metrics_named++;
 }
 
 static void gaps_of(const struct page *p, const struct criterion_result *c)

@@ -5,8 +5,10 @@ mkdir "$tmp/store"
 start() { # DIR
 	"$ASSAY" run --budget quick --only storage --out "$1" --storage "$tmp/store" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	pid=$!
+	disown $pid # bash would report the kill
 	wait_until 40 fio_runs || fail "fio never started: $(cat "$tmp/err")"
 }
+gone() { case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null) in Z* | '') return 0 ;; esac; return 1; }
 fio_runs() { [ -n "$(fio_pids)" ]; }
 fio_pids() {
 	local p
@@ -28,21 +30,21 @@ clean_afterwards() {
 
 start "$tmp/a"
 kill -9 $pid
-wait $pid 2>/dev/null
+wait_until 20 gone
 clean_afterwards "kill -9 of assay"
 expect 0 "$ASSAY" verify "$tmp/a"
 prints "cut"
 
 start "$tmp/b"
 kill -9 $(child_with $pid --guard | head -n 1)
-wait $pid
+wait_until 60 gone
 clean_afterwards "kill -9 of the guard"
 grep -q '"code":"guard_lost"' "$tmp/b/readings.jsonl" || fail "no guard_lost reading"
 expect 0 "$ASSAY" verify "$tmp/b"
 
 start "$tmp/c"
 kill -9 $(fio_pids)
-wait $pid
+wait_until 60 gone
 clean_afterwards "kill -9 of fio"
 grep -E '"outcome":"(failed|not_measured)"' "$tmp/c/readings.jsonl" | grep -qi 'fio' || fail "no word of fio's end"
 ! grep '"metric":"storage_read_iops"' "$tmp/c/readings.jsonl" | grep '"value":0[,}]' | grep -q . || fail "a killed fio reads as 0"
@@ -51,7 +53,7 @@ grep -E '"outcome":"(failed|not_measured)"' "$tmp/c/readings.jsonl" | grep -qi '
 start "$tmp/d"
 guards=$(child_with $pid --guard)
 kill -9 $pid $guards
-wait $pid 2>/dev/null
+wait_until 20 gone
 wait_until 20 nothing_runs "$tmp/store" || fail "both: still running: $(live_processes "$tmp/store")"
 mkdir -p "$tmp/store/precious" && echo keep >"$tmp/store/precious/file"
 "$ASSAY" run --budget quick --only storage --set storage.runtime_s=1 --out "$tmp/e" --storage "$tmp/store" >/dev/null 2>"$tmp/err"

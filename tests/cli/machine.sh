@@ -15,7 +15,7 @@ for line in open(sys.argv[1]):
     r = json.loads(line)
     if "metric" in r:
         by.setdefault(r["metric"], []).append(r)
-for m in ("node_cpus", "node_memory_gib", "cpu_gap_longest_us", "cpu_gemm_fp32_gflops", "cpu_gemm_fp64_gflops",
+for m in ("node_cpus", "node_memory_gib", "jitter_cpu_longest_us", "cpu_gemm_fp32_gflops", "cpu_gemm_fp64_gflops",
           "cpu_membw_triad_gbs", "local_storage_read_iops", "local_storage_lat_depth1_us"):
     got = [r for r in by.get(m, []) if r["outcome"] == "measured"]
     assert got, (m, [(r["outcome"], r["reason"]) for r in by.get(m, [])])

@@ -41,9 +41,9 @@ jsonschema.validate(card, json.load(open(sys.argv[4] + "/scorecard.schema.json")
 PY
 # The same journal judged by another profile, and with the overrides of a folder.
 expect 2 "$ASSAY" score "$tmp/a run" --profile h100-sxm5-80gb
-prints "H100"
+prints "profile h100"
 mkdir -p "$tmp/conf/profiles"
-echo '{"v":1,"name":"mine","extends":"thousand-card","rules":[{"id":"x","metric":"nonsense","max":1}]}' >"$tmp/conf/profiles/mine.json"
+echo '{"v":1,"name":"mine","extends":"thousand-card","rules":[{"id":"x","criterion":"1","metric":"nonsense","max":1}]}' >"$tmp/conf/profiles/mine.json"
 expect 3 "$ASSAY" score "$tmp/a run" --config-dir "$tmp/conf" --profile mine
 says "mine.json:1:"
 says "nonsense"

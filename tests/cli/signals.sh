@@ -24,13 +24,15 @@ interrupt TERM "$tmp/term"
 [ $code = 143 ] || fail "SIGTERM: exit $code"
 expect 0 "$ASSAY" verify "$tmp/term"
 
-# What was done stays; what was cut is done again, with the same seed.
-before=$(grep -c '"probe":"inventory"' "$tmp/int/readings.jsonl")
+# What was not measured is tried again, with the same seed, as attempt 2.
 expect 2 "$ASSAY" run --resume "$tmp/int" --set storage.runtime_s=1
-after=$(grep -c '"probe":"inventory"' "$tmp/int/readings.jsonl")
-[ "$before" = "$after" ] || fail "inventory ran again: $before, $after"
-grep -q '"attempt":2' "$tmp/int/readings.jsonl" || fail "no second attempt"
+grep '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl" | grep -q '"attempt":2' || fail "no second attempt"
 expect 0 "$ASSAY" verify "$tmp/int"
 prints "intact"
 prints_not "cut"
+# What is measured stays: a second resume leaves it alone.
+before=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
+expect 2 "$ASSAY" run --resume "$tmp/int" --set storage.runtime_s=1
+after=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
+[ "$before" = "$after" ] || fail "storage ran again: $before, $after"
 no_scratch "$tmp" || fail "scratch left after resume"

@@ -79,6 +79,7 @@ static void nearest_word_offers_only_near_words(void **state)
 	assert_string_equal(nearest_word("gem", words), "gemm");
 	assert_string_equal(nearest_word("invetory", words), "inventory");
 	assert_string_equal(nearest_word("stor", words), "storage");
+	assert_string_equal(nearest_word("jtiter", words), "jitter");
 	assert_null(nearest_word("xyzzyq", words));
 	assert_null(nearest_word("", words));
 }
