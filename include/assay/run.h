@@ -27,6 +27,8 @@ struct run_info {
 	int n_only;
 	const char *const *skip;
 	int n_skip;
+	const char *const *settings; /* --set and --storage-size, as probe.key=value */
+	int n_settings;
 };
 
 #endif

@@ -127,22 +127,33 @@ static enum status load_profile(struct run_setup *s, const char *name, const cha
 	return ST_OK;
 }
 
-static enum status parse_settings(struct run_setup *s, const struct options *o, struct error *err)
+static enum status parse_settings(struct run_setup *s, struct error *err)
 {
-	int n;
-	const char *const *texts = option_list(o, "set", &n);
+	int n = s->info.n_settings;
 	struct setting *settings = arena_array(&s->arena, (size_t)n + 1, sizeof(*settings));
-	const char *size = option_text(o, "storage-size", NULL);
 	enum status st = ST_OK;
 
 	for (int i = 0; i < n && st == ST_OK; i++)
-		st = setting_parse(&settings[i], &s->arena, probe_table, NULL, texts[i], err);
-	if (st == ST_OK && size)
-		st = setting_parse(&settings[n++], &s->arena, probe_table, NULL,
-		                   tmpf("storage.size=%s", size), err);
+		st = setting_parse(&settings[i], &s->arena, probe_table, NULL, s->info.settings[i],
+		                   err);
 	s->request.settings = settings;
 	s->request.n_settings = n;
 	return st;
+}
+
+/* --storage-size is the short form of a setting. */
+static void gather_settings(struct run_setup *s, const struct options *o)
+{
+	int n;
+	const char *const *given = option_list(o, "set", &n);
+	const char **all = arena_array(&s->arena, (size_t)n + 2, sizeof(*all));
+	const char *size = option_text(o, "storage-size", NULL);
+
+	memcpy(all, given, (size_t)n * sizeof(*all));
+	if (size)
+		all[n++] = arena_strf(&s->arena, "storage.size=%s", size);
+	s->info.settings = all;
+	s->info.n_settings = n;
 }
 
 static enum budget budget_of(const char *name)
@@ -184,6 +195,7 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 	info->storage = option_list(o, "storage", &info->n_storage);
 	info->only = option_list(o, "only", &info->n_only);
 	info->skip = option_list(o, "skip", &info->n_skip);
+	gather_settings(s, o);
 	s->dir = absolute(&s->arena, option_text(o, "out", default_dir(s)));
 	return check_storage(s, err);
 }
@@ -192,7 +204,8 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 static enum status resumed_run(struct run_setup *s, const struct options *o, struct error *err)
 {
 	static const char *const fixed[] = {"profile", "nodes", "cards", "storage", "only",
-	                                    "skip", "budget", "vendor", "out"};
+	                                    "skip", "budget", "vendor", "out", "set",
+	                                    "storage-size"};
 	enum status st;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
@@ -223,7 +236,7 @@ enum status run_setup_make(struct run_setup *s, const struct options *o, int arg
 	st = load_profile(s, s->info.profile, option_text(o, "config-dir", NULL), err);
 	if (st != ST_OK)
 		return st;
-	st = parse_settings(s, o, err);
+	st = parse_settings(s, err);
 	if (st != ST_OK)
 		return st;
 	if (!s->resume) {

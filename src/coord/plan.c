@@ -138,8 +138,9 @@ static void finish_unit(struct planner *p, struct unit *u)
 	ctx.subject_id = u->subject;
 	if (u->probe->duration)
 		u->seconds = u->probe->duration(&ctx);
-	work_id(u->work, u->probe->phase, u->probe->name, u->subject ? u->subject : r->node,
-	        canonical_params(p, u->probe));
+	/* With the node: cpu-socket-0 and /data are on every one of them. */
+	work_id(u->work, u->probe->phase, u->probe->name,
+	        tmpf("%s/%s", r->node, u->subject ? u->subject : ""), canonical_params(p, u->probe));
 	if (u->probe->needs_storage && size)
 		u->bytes = (int64_t)param_number(
 			size, param_value(u->probe, size, r->budget, r->settings, r->n_settings));

@@ -28,7 +28,7 @@ struct list_row {
 
 #define LIST(name) {#name, offsetof(struct run_info, name), offsetof(struct run_info, n_##name)}
 
-static const struct list_row lists[] = {LIST(storage), LIST(only), LIST(skip)};
+static const struct list_row lists[] = {LIST(storage), LIST(only), LIST(skip), LIST(settings)};
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

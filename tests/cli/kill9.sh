@@ -43,7 +43,8 @@ grep -q '"code":"guard_lost"' "$tmp/b/readings.jsonl" || fail "no guard_lost rea
 expect 0 "$ASSAY" verify "$tmp/b"
 
 start "$tmp/c"
-kill -9 $(fio_pids)
+kill_fio() { local p; p=$(fio_pids); [ -n "$p" ] && kill -9 $p 2>/dev/null; }
+wait_until 30 kill_fio || fail "no fio to kill"
 wait_until 60 gone
 clean_afterwards "kill -9 of fio"
 grep -E '"outcome":"(failed|not_measured)"' "$tmp/c/readings.jsonl" | grep -qi 'fio' || fail "no word of fio's end"

@@ -4,7 +4,7 @@
 mkdir "$tmp/store"
 
 interrupt() { # SIGNAL DIR
-	"$ASSAY" run --budget quick --only inventory,storage --out "$2" --storage "$tmp/store" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	"$ASSAY" run --budget quick --only inventory,storage --out "$2" --storage "$tmp/store" --set storage.runtime_s=2 --set storage.depths=8 >"$tmp/out" 2>"$tmp/err" </dev/null &
 	local pid=$!
 	wait_until 30 sh -c "find '$tmp/store' -type f -size +1M | grep -q ." || fail "storage never started"
 	kill -"$1" $pid
@@ -25,14 +25,14 @@ interrupt TERM "$tmp/term"
 expect 0 "$ASSAY" verify "$tmp/term"
 
 # What was not measured is tried again, with the same seed, as attempt 2.
-expect 2 "$ASSAY" run --resume "$tmp/int" --set storage.runtime_s=1
+expect 2 "$ASSAY" run --resume "$tmp/int"
 grep '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl" | grep -q '"attempt":2' || fail "no second attempt"
 expect 0 "$ASSAY" verify "$tmp/int"
 prints "intact"
 prints_not "cut"
 # What is measured stays: a second resume leaves it alone.
 before=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
-expect 2 "$ASSAY" run --resume "$tmp/int" --set storage.runtime_s=1
+expect 2 "$ASSAY" run --resume "$tmp/int"
 after=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
 [ "$before" = "$after" ] || fail "storage ran again: $before, $after"
 no_scratch "$tmp" || fail "scratch left after resume"

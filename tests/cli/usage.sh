@@ -37,6 +37,7 @@ expect 3 "$ASSAY" run --storage /nonexistent; says '/nonexistent'; one_line
 expect 3 "$ASSAY" run --storage "$ASSAY"; says 'Not a directory'; one_line
 expect 3 "$ASSAY" run extra; says 'unexpected "extra"'; one_line
 expect 3 "$ASSAY" run --resume /nonexistent; says '/nonexistent'; one_line
+expect 3 "$ASSAY" run --resume "$tmp" --set gemm.n=64; says 'cannot be given with --resume'; one_line
 expect 3 "$ASSAY" run --resume "$tmp" --nodes 3; says 'cannot be given with --resume'; one_line
 expect 3 "$ASSAY" probe; says 'NAME is missing'; one_line
 expect 3 "$ASSAY" probe gemmm; says 'did you mean "gemm"'; one_line
