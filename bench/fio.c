@@ -3,6 +3,7 @@
 #include "fio.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "fio_job.h"
 
 #define NOTES_LIMIT 2048
+#define LINE_LIMIT 200
 
 static void say_why(struct fio_result *r, struct arena *arena, enum outcome outcome, enum msg reason,
                     const char *a, const char *b)
@@ -25,25 +27,35 @@ static void say_why(struct fio_result *r, struct arena *arena, enum outcome outc
 
 /* --- finding the document -------------------------------------------------- */
 
+struct place {
+	bool string, escaped;
+};
+
+/* Steps over one byte of JSON; true while inside a string. */
+static bool inside_string(struct place *at, char c)
+{
+	if (at->escaped)
+		at->escaped = false;
+	else if (at->string && c == '\\')
+		at->escaped = true;
+	else if (c == '"')
+		at->string = !at->string;
+	return at->string;
+}
+
 /* End of the balanced object that begins at p, or NULL when it is cut. */
 static const char *object_end(const char *p, const char *end)
 {
-	bool string = false;
+	struct place at = {0};
 	int depth = 0;
 
 	for (; p < end; p++) {
-		if (string) {
-			if (*p == '\\')
-				p++;
-			else if (*p == '"')
-				string = false;
-		} else if (*p == '"') {
-			string = true;
-		} else if (*p == '{') {
+		if (inside_string(&at, *p))
+			continue;
+		if (*p == '{')
 			depth++;
-		} else if (*p == '}' && --depth == 0) {
+		else if (*p == '}' && --depth == 0)
 			return p + 1;
-		}
 	}
 	return NULL;
 }
@@ -66,40 +78,41 @@ static const char *document_start(const char *p, const char *end)
 	return NULL;
 }
 
-/* The last complete document; notes get the text around the documents. */
-static bool find_document(const char *text, size_t len, const char **from, const char **to, struct str *notes)
+enum found { FOUND_NONE, FOUND_CUT, FOUND_WHOLE };
+
+/* The last document; notes get the text around the documents. With the last one
+ * cut fio never finished, and an earlier one is only an interim report. */
+static enum found find_document(const char *text, size_t len, const char **from, const char **to,
+                                struct str *notes)
 {
 	const char *end = text + len, *p = text, *start, *stop;
+	enum found found = FOUND_NONE;
 
-	*from = NULL;
 	while ((start = document_start(p, end))) {
 		str_addn(notes, p, (size_t)(start - p));
 		stop = object_end(start, end);
-		if (!stop) {
-			p = end; /* cut in the middle: an earlier one may be whole */
-			break;
-		}
+		if (!stop)
+			return FOUND_CUT;
 		*from = start;
-		*to = stop;
-		p = stop;
+		*to = p = stop;
+		found = FOUND_WHOLE;
 	}
 	str_addn(notes, p, (size_t)(end - p));
-	return *from != NULL;
+	return found;
 }
 
 /* fio before its guards printed nan and inf bare: null outside strings. */
 static void null_bare_words(struct str *text)
 {
 	struct str out = {0};
-	bool string = false;
+	struct place at = {0};
 
 	for (size_t i = 0; i < text->len; i++) {
 		const char *p = text->data + i;
 		size_t sign = *p == '-';
 
-		if (*p == '"' && (i == 0 || p[-1] != '\\'))
-			string = !string;
-		if (!string && (strncasecmp(p + sign, "nan", 3) == 0 || strncasecmp(p + sign, "inf", 3) == 0)) {
+		if (!inside_string(&at, *p) &&
+		    (strncasecmp(p + sign, "nan", 3) == 0 || strncasecmp(p + sign, "inf", 3) == 0)) {
 			str_add(&out, "null");
 			i += sign + 2;
 			continue;
@@ -113,16 +126,13 @@ static void null_bare_words(struct str *text)
 /* Only backslash and quote are escaped by fio: control characters come raw. */
 static void calm_controls(struct str *text)
 {
-	bool string = false;
+	struct place at = {0};
 
 	for (size_t i = 0; i < text->len; i++) {
-		unsigned char c = (unsigned char)text->data[i];
+		char c = text->data[i];
+		bool string = inside_string(&at, c);
 
-		if (c == '"' && (i == 0 || text->data[i - 1] != '\\'))
-			string = !string;
-		else if (string && c < 0x20)
-			text->data[i] = ' ';
-		else if (c == 0)
+		if (c == 0 || (string && (unsigned char)c < 0x20))
 			text->data[i] = ' ';
 	}
 }
@@ -146,122 +156,198 @@ static bool parse(struct json_doc *doc, const char *from, const char *to)
 
 /* --- what the streams say besides ------------------------------------------------ */
 
-static bool mentions(const char *text, const char *what) { return text && strcasestr(text, what); }
+struct streams {
+	const char *notes, *err;
+};
 
-static const char *first_fio_line(struct arena *arena, const char *a, const char *b)
+static bool mentions(const struct streams *s, const char *what)
 {
-	const char *texts[] = {a, b};
-
-	for (int i = 0; i < 2; i++) {
-		const char *p = texts[i] ? strstr(texts[i], "fio: ") : NULL;
-
-		if (p)
-			return arena_strn(arena, p, strcspn(p, "\n") < 200 ? strcspn(p, "\n") : 200);
-	}
-	for (int i = 1; i >= 0; i--) {
-		const char *p = texts[i];
-
-		while (p && *p && isspace((unsigned char)*p))
-			p++;
-		if (p && *p)
-			return arena_strn(arena, p, strcspn(p, "\n") < 200 ? strcspn(p, "\n") : 200);
-	}
-	return "";
+	return strcasestr(s->notes, what) || strcasestr(s->err, what);
 }
 
-static bool ended_badly(struct fio_result *r, struct arena *arena, const struct fio_asked *asked)
+/* At most `limit` bytes, and no character of them in halves. */
+static const char *clipped(struct arena *arena, const char *text, size_t len, size_t limit)
 {
-	if (asked->signal) {
+	if (len > limit)
+		for (len = limit; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
+			len--;
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		len--;
+	return arena_strn(arena, text, len);
+}
+
+static const char *line_with(const char *text, const char *prefix)
+{
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		text += strspn(text, " \t\r\n");
+		if (*text && str_starts(text, prefix))
+			return text;
+	}
+	return NULL;
+}
+
+/* fio's own words first, those of stderr before those of stdout: there they name
+ * the file or the engine and not the line of its source. */
+static const char *telling_line(struct arena *arena, const struct streams *s)
+{
+	const char *const prefixes[] = {"fio: ", ""};
+
+	for (int i = 0; i < 2; i++) {
+		const char *line = line_with(s->err, prefixes[i]);
+
+		if (!line)
+			line = line_with(s->notes, prefixes[i]);
+		if (line)
+			return clipped(arena, line, strcspn(line, "\n"), LINE_LIMIT);
+	}
+	return NULL;
+}
+
+/* --- fio says that something went wrong: which kind of wrong? --------------------- */
+
+/* 128 is fio's code for a caught signal; 128 failed jobs have an error. */
+static bool ended_early(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
+                        const struct streams *s)
+{
+	if (asked->signal)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_killed, tmpf("%d", asked->signal), NULL);
-		return true;
-	}
-	if (asked->exit_code == 128) {
+	else if ((asked->exit_code == 128 && r->error == 0) || mentions(s, "fio: terminating on signal"))
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_interrupted, NULL, NULL);
-		return true;
-	}
+	else
+		return false;
+	return true;
+}
+
+/* Refusals of the kernel or a sandbox, before any I/O. -1 is libaio whose
+ * completions are denied. */
+static bool is_refusal(int error)
+{
+	static const int refusals[] = {-1, EPERM, ENOSYS, EAGAIN, ENOMEM, EMFILE, ENFILE, EOPNOTSUPP};
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (error == refusals[i])
+			return true;
 	return false;
 }
 
-static bool no_space(const struct fio_result *r, const struct fio_asked *asked)
+/* With fill_device fio forgives a full device: only its lines tell. */
+static bool no_space(const struct fio_result *r, const struct streams *s)
 {
-	return r->error == 28 || r->error == 122 || mentions(asked->err, "No space left") ||
-	       mentions(r->notes, "No space left") || mentions(r->notes, "ENOSPC");
+	return r->error == ENOSPC || r->error == EDQUOT ||
+	       (r->error == 0 && (mentions(s, "No space left") || mentions(s, "ENOSPC") ||
+	                          mentions(s, "Disk quota exceeded")));
 }
 
-/* fio says that something went wrong: which kind of wrong? */
-static void judge_error(struct fio_result *r, struct arena *arena, const struct fio_asked *asked)
+static bool went_wrong(const struct fio_result *r, const struct fio_asked *asked, const struct streams *s,
+                       const struct fio_checks *checks)
 {
-	const char *line = first_fio_line(arena, r->notes, asked->err);
-	const char *error = tmpf("%d", r->error);
+	return r->error || asked->exit_code != 0 || checks->errors || mentions(s, "fio: io_u error") ||
+	       no_space(r, s);
+}
 
-	if (no_space(r, asked))
+static void judge_error(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
+                        const struct streams *s, const struct fio_checks *checks)
+{
+	const char *told = telling_line(arena, s);
+	const char *line = told ? told : strerror(r->error), *error = tmpf("%d", r->error);
+	/* A failed I/O is counted, but moves nothing. */
+	bool nothing = r->io_bytes == 0;
+
+	if (no_space(r, s))
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_no_space, line, NULL);
-	else if (r->error == 13)
+	else if (r->error == EACCES)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_permission, line, NULL);
-	else if (r->error == 22)
+	else if (nothing && r->error == EINVAL)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_direct_refused, line, NULL);
-	/* -1 is libaio whose completions are denied: some I/O was queued by then. */
-	else if (r->total_ios == 0 || r->error == -1)
+	else if (nothing && is_refusal(r->error))
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_engine_refused, error, line);
-	else
+	else if (r->error || checks->errors || mentions(s, "fio: io_u error"))
 		say_why(r, arena, OUTCOME_FAILED, MSG_fio_io_error, error, line);
+	else
+		say_why(r, arena, OUTCOME_NOT_MEASURED, told ? MSG_fio_exit : MSG_fio_silent,
+		        tmpf("%d", asked->exit_code), told);
 }
 
 /* --- believing it ------------------------------------------------------------------- */
 
-static bool disagree(double a, double b) { return fabs(a - b) > 0.01 * fmax(fabs(a), fabs(b)); }
-
 static void judge_figures(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
-                          double printed_iops)
+                          const struct fio_checks *checks)
 {
-	if (r->total_ios <= 0 || r->runtime_s <= 0)
+	/* fio counts in milliseconds: a run of less has no rate. */
+	double needed = fmax(0.95 * asked->runtime_s, 1e-3);
+
+	if (checks->bad)
+		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_bad_number, NULL, NULL);
+	else if (checks->groups)
+		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_groups, NULL, NULL);
+	else if (checks->idle || r->jobs == 0)
 		say_why(r, arena, OUTCOME_FAILED, MSG_fio_nothing_done, NULL, NULL);
-	else if (asked->runtime_s > 0 && r->runtime_s < 0.95 * asked->runtime_s)
-		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_short_run, tmpf("%.1f", r->runtime_s),
-		        tmpf("%.1f", asked->runtime_s));
-	else if (!(r->clat.n > 0) && !(r->lat.n > 0) && !(r->clat.mean > 0))
+	else if (checks->shortest_s < needed)
+		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_short_run, tmpf("%.3f", checks->shortest_s),
+		        tmpf("%.3f", fmax(asked->runtime_s, 1e-3)));
+	else if (checks->no_latency)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_no_latency, NULL, NULL);
-	else if (printed_iops > 0 && disagree(printed_iops, r->iops) && r->jobs == 1)
-		say_why(r, arena, OUTCOME_FAILED, MSG_fio_disagrees, tmpf("%.0f", printed_iops),
-		        tmpf("%.0f", r->iops));
+	else if (checks->printed)
+		say_why(r, arena, OUTCOME_FAILED, MSG_fio_disagrees, checks->printed, checks->computed);
 	else
 		r->outcome = OUTCOME_MEASURED;
+}
+
+static void judge_document(struct fio_result *r, struct arena *arena, const cJSON *root,
+                           const struct fio_asked *asked, const struct streams *s)
+{
+	struct fio_checks checks;
+
+	fio_job_read(r, arena, root, asked->write, &checks);
+	if (ended_early(r, arena, asked, s))
+		return;
+	if (checks.entries == 0)
+		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_not_json, tmpf("%d", asked->exit_code), NULL);
+	else if (went_wrong(r, asked, s, &checks))
+		judge_error(r, arena, asked, s, &checks);
+	else
+		judge_figures(r, arena, asked, &checks);
+}
+
+static void judge_nothing(struct fio_result *r, struct arena *arena, enum found found,
+                          const struct fio_asked *asked, const struct streams *s)
+{
+	const char *line = found == FOUND_NONE ? telling_line(arena, s) : NULL;
+
+	if (ended_early(r, arena, asked, s))
+		return;
+	say_why(r, arena, OUTCOME_NOT_MEASURED,
+	        found != FOUND_NONE ? MSG_fio_not_json : line ? MSG_fio_no_json : MSG_fio_silent,
+	        tmpf("%d", asked->exit_code), line);
 }
 
 void fio_read(struct fio_result *r, struct arena *arena, const char *text, size_t len,
               const struct fio_asked *asked)
 {
-	const char *from, *to = NULL;
+	const char *from = NULL, *to = NULL;
 	struct str notes = {0};
 	struct json_doc doc;
-	double printed_iops = 0;
-	bool found;
+	struct streams s;
+	enum found found;
 
-	*r = (struct fio_result){.outcome = OUTCOME_FAILED};
+	*r = (struct fio_result){.outcome = OUTCOME_NOT_MEASURED};
 	fio_job_clear(r);
 	found = find_document(text, len, &from, &to, &notes);
-	r->notes = arena_strn(arena, str_text(&notes), notes.len < NOTES_LIMIT ? notes.len : NOTES_LIMIT);
-	str_release(&notes);
-	if (!found || !parse(&doc, from, to)) {
-		if (!ended_badly(r, arena, asked))
-			say_why(r, arena, OUTCOME_NOT_MEASURED, found ? MSG_fio_not_json : MSG_fio_no_json,
-			        tmpf("%d", asked->exit_code), first_fio_line(arena, r->notes, asked->err));
-		return;
+	s = (struct streams){str_text(&notes), asked->err ? asked->err : ""};
+	r->notes = clipped(arena, s.notes, strlen(s.notes), NOTES_LIMIT);
+	if (found == FOUND_WHOLE && parse(&doc, from, to)) {
+		judge_document(r, arena, doc.root, asked, &s);
+		json_release(&doc);
+	} else {
+		judge_nothing(r, arena, found, asked, &s);
 	}
-	if (!fio_job_read(r, arena, doc.root, asked->write, &printed_iops))
-		say_why(r, arena, OUTCOME_FAILED, MSG_fio_bad_number, NULL, NULL);
-	else if (ended_badly(r, arena, asked))
-		;
-	else if (r->error || asked->exit_code != 0 || no_space(r, asked))
-		judge_error(r, arena, asked);
-	else
-		judge_figures(r, arena, asked, printed_iops);
-	json_release(&doc);
+	str_release(&notes);
 }
 
 bool fio_version_parse(const char *text, int *major, int *minor)
 {
-	return sscanf(text, "fio-%d.%d", major, minor) == 2;
+	return str_starts(text, "fio-") && isdigit((unsigned char)text[4]) &&
+	       sscanf(text, "fio-%4d.%4d", major, minor) == 2 && *major >= 0 && *minor >= 0;
 }
 
 /* --- histograms ------------------------------------------------------------------------ */
@@ -293,7 +379,7 @@ double fio_bins_percentile(const struct fio_bin *bins, size_t n, double p)
 		total += bins[i].count;
 	for (size_t i = 0; i < n; i++) {
 		seen += bins[i].count;
-		if (seen >= p * total)
+		if (total > 0 && seen >= p * total)
 			return bins[i].ns;
 	}
 	return NAN;

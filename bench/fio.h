@@ -3,10 +3,11 @@
  *
  * Facts relied on (fio 2.1 to 3.42, source and recorded outputs in
  * tests/probes/data/fio): text may stand before and after the JSON; with
- * --status-interval several documents follow one another and the last counts;
- * units are told by key names (clat_ns against clat, bw_bytes against bw), never
- * by the version; exit 128 with error 0 is an interrupted run; grouped figures
- * are sums; percentiles can be merged only from json+ bins. */
+ * --status-interval several documents follow one another and the last counts,
+ * unless it is cut: those before it are interim reports; units are told by key
+ * names (clat_ns against clat, io_kbytes beside io_bytes), never by the version;
+ * exit 128 with error 0 is an interrupted run; grouped figures are sums;
+ * percentiles can be merged only from json+ bins. */
 #ifndef ASSAY_BENCH_FIO_H
 #define ASSAY_BENCH_FIO_H
 
@@ -17,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Microseconds; NaN: not in the output. sd of a group is not usable and is
- * absent when jobs were grouped. */
+/* Microseconds; NaN: not in the output, or nothing was timed (then n is 0). sd
+ * is absent when several entries were merged; that of a group is not usable. */
 struct fio_latency {
 	double n;
 	double min, mean, sd, max;
@@ -30,8 +31,8 @@ struct fio_bin {
 	double ns, count;
 };
 
-/* Only `outcome` OUTCOME_MEASURED has figures; else `reason` with up to three
- * arguments (arena) says why. */
+/* The figures may be used when `outcome` is OUTCOME_MEASURED; else `reason` with
+ * up to three arguments (arena) says why. */
 struct fio_result {
 	enum outcome outcome;
 	enum msg reason;
@@ -41,11 +42,12 @@ struct fio_result {
 	struct fio_latency slat, clat, lat;
 	bool lat_from_clat;      /* p99 of lat is clat's plus mean slat: older fio */
 	double share_below_1ms;  /* of clat, 0 to 1; NaN: not in the output */
-	struct fio_bin *bins;    /* of lat if printed, else clat; ascending */
+	struct fio_bin *bins;    /* of lat if printed, else clat; ascending; none
+	                          * unless every entry has them */
 	size_t n_bins;
-	double depth;            /* mean outstanding I/Os by iodepth_level */
-	double usr_cpu, sys_cpu; /* percent of one core, highest job */
-	double short_ios, dropped_ios;
+	double depth;            /* mean outstanding I/Os of one job by iodepth_level */
+	double usr_cpu, sys_cpu; /* percent of one core, highest job; NaN: not in the output */
+	double short_ios, dropped_ios; /* NaN: not in the output */
 	bool has_disk_util;
 	double util;             /* percent, highest disk */
 	int jobs;                /* entries merged */

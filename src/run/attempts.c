@@ -90,7 +90,7 @@ struct standing {
 	const struct reading *reading;
 	int session, attempt; /* newest that said something about it */
 	bool recovered;       /* a lost reading was replaced */
-	bool dropped;         /* gave way to readings of actual subjects */
+	bool dropped;         /* gave way to readings of what it was about */
 	int64_t next_star;    /* of the same group, -1: none */
 };
 
@@ -197,19 +197,26 @@ static bool later(const struct standing *s, const struct standing *than)
 	       (s->attempt > than->attempt && same(s->reading->work, than->reading->work));
 }
 
-/* A "*" gives way to what was said later about actual subjects. */
+/* Whether `wide` was said about more than one thing, `narrow` among them: all
+ * subjects of a kind, or all operating points of one subject. */
+static bool covers(const struct reading *wide, const struct reading *narrow)
+{
+	if (about_all(wide))
+		return !about_all(narrow);
+	return !wide->point && narrow->point && same_subject(&wide->subject, &narrow->subject);
+}
+
+/* What was owed for many gives way to what was said later about one of them. */
 static void drop_stars(struct merge *m)
 {
 	for (int64_t i = 0; i < m->count; i++) {
 		struct standing *s = &m->list[i], *star;
 
-		if (about_all(s->reading))
-			continue;
 		for (int64_t at = *index_find(m, &m->stars, group_hash(s->reading), s->reading,
 		                              same_group);
 		     at >= 0; at = star->next_star) {
 			star = &m->list[at];
-			if (!later(s, star))
+			if (!covers(star->reading, s->reading) || !later(s, star))
 				continue;
 			star->dropped = true;
 			s->recovered = s->recovered || star->recovered ||
@@ -242,7 +249,8 @@ static void merge_readings(struct merge *m, const struct rundir *run)
 			.reading = r, .session = session, .attempt = r->attempt, .next_star = -1};
 	}
 	for (int64_t i = 0; i < m->count; i++)
-		if (about_all(m->list[i].reading) && replaceable(m->list[i].reading))
+		if (replaceable(m->list[i].reading) &&
+		    (about_all(m->list[i].reading) || !m->list[i].reading->point))
 			list_star(m, i);
 	drop_stars(m);
 }

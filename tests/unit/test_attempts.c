@@ -196,6 +196,37 @@ static void a_star_gives_way_to_later_readings_of_subjects(void **state)
 	arena_release(&h.run.arena);
 }
 
+static void what_was_owed_for_all_points_gives_way_to_one(void **state)
+{
+	struct reading owed = without_value(card_reading("c0", 0), OUTCOME_NOT_MEASURED), r;
+	struct hand h = {0};
+	struct effective e;
+
+	(void)state;
+	owed.point = NULL;
+	r = attempt(card_reading("c0", 5), 2);
+	r.point = "depth=8";
+	hand_add(&h, owed);
+	hand_resume(&h);
+	hand_add(&h, r);
+	r.point = "depth=64";
+	hand_add(&h, r);
+	e = rundir_effective(&h.run);
+	assert_int_equal(e.count, 2);
+	assert_string_equal(e.readings[0]->point, "depth=8");
+	assert_string_equal(e.readings[1]->point, "depth=64");
+	arena_release(&h.run.arena);
+	/* another subject's points do not count */
+	h = (struct hand){0};
+	hand_add(&h, owed);
+	hand_resume(&h);
+	r.subject.id = "c1";
+	hand_add(&h, r);
+	e = rundir_effective(&h.run);
+	assert_int_equal(e.count, 2);
+	arena_release(&h.run.arena);
+}
+
 static void an_empty_run_has_nothing(void **state)
 {
 	struct hand h = {0};
@@ -295,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_lost_reading_replaced_twice_stays_visible),
 		cmocka_unit_test(different_things_are_kept_apart_in_order),
 		cmocka_unit_test(a_star_gives_way_to_later_readings_of_subjects),
+		cmocka_unit_test(what_was_owed_for_all_points_gives_way_to_one),
 		cmocka_unit_test(an_empty_run_has_nothing),
 		cmocka_unit_test(work_ids_depend_on_all_parts),
 		cmocka_unit_test(resume_runs_what_is_open_and_nothing_else),
