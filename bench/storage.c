@@ -64,8 +64,12 @@ struct work {
 	const struct metric *set;  /* of this path */
 	bool emitted[FIGURES];
 	struct storage_data data;
+	bool created;              /* its file is ours to remove */
 	struct fio_job job;
 	const char *fio_version, *refused, *fs;
+	int depths[MAX_DEPTHS], n_depths;
+	bool hung;                 /* a run did not end: no further ones */
+	struct fio_result hung_run;
 	int64_t device_bytes;      /* read by the device before the runs; -1 unknown */
 	double fio_bytes;          /* read by fio, ramps included */
 	double done;               /* of the whole, for progress */
@@ -161,7 +165,7 @@ static void latency_stats(struct reading *r, const struct fio_latency *l, double
 	r->stats[STAT_P99_9] = l->p99_9 * scale;
 }
 
-/* A figure of an operating point; a latency fio did not print is said to be. */
+/* A figure of an operating point, or why there is none. */
 static void emit_point(struct work *w, enum figure f, double value, const struct fio_result *r, const char *point,
                        const char *params, const struct raw_file *raw)
 {
@@ -170,20 +174,54 @@ static void emit_point(struct work *w, enum figure f, double value, const struct
 	reading.point = point;
 	reading.params = params;
 	reading.raw = *raw;
-	if (isfinite(value)) {
+	if (r->outcome != OUTCOME_MEASURED) {
+		reading.outcome = r->outcome;
+		fio_reason(w->ctx, r, &reading.reason);
+	} else if (!isfinite(value)) {
+		reading.outcome = OUTCOME_NOT_MEASURED;
+		reason_set(w->ctx, &reading.reason, MSG_fio_no_latency);
+	} else {
 		reading.value_kind = VALUE_NUMBER;
 		reading.value = value;
 		if (f != READ_IOPS)
 			latency_stats(&reading, &r->lat, f == LAT_DEPTH1 ? 1 : 1e-3);
-	} else {
-		reading.outcome = OUTCOME_NOT_MEASURED;
-		reason_set(w->ctx, &reading.reason, MSG_fio_no_latency);
 	}
 	w->emitted[f] = true;
 	w->ctx->emit(w->ctx, &reading);
 }
 
 /* --- before anything is written ---------------------------------------------------------- */
+
+/* "1,8,32" into different numbers; 0 when it is anything else. */
+static int parse_depths(const char *text, int *depths)
+{
+	int n = 0;
+
+	for (;;) {
+		char *end;
+		long depth = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+
+		if (depth < 1 || depth > 4096 || n == MAX_DEPTHS || (*end && *end != ','))
+			return 0;
+		for (int i = 0; i < n; i++)
+			if (depths[i] == depth)
+				return 0;
+		depths[n++] = (int)depth;
+		if (!*end)
+			return n;
+		text = end + 1;
+	}
+}
+
+static bool check_depths(struct work *w, struct reason *reason)
+{
+	const char *text = w->ctx->param_word(w->ctx, "depths");
+
+	w->n_depths = parse_depths(text, w->depths);
+	if (w->n_depths == 0)
+		reason_set(w->ctx, reason, MSG_storage_depths, text);
+	return w->n_depths > 0;
+}
 
 /* False with a reason when this is no storage to be judged. */
 static bool check_filesystem(struct work *w, struct reason *reason)
@@ -192,8 +230,8 @@ static bool check_filesystem(struct work *w, struct reason *reason)
 	struct statfs info;
 	const char *name;
 
-	if (!ctx->scratch || statfs(ctx->scratch, &info) != 0) {
-		reason_set(ctx, reason, MSG_storage_gone, ctx->subject_id ? ctx->subject_id : "?", strerror(errno));
+	if (statfs(ctx->scratch, &info) != 0) {
+		reason_set(ctx, reason, MSG_storage_gone, ctx->subject_id, strerror(errno));
 		return false;
 	}
 	name = statfs_name((int64_t)info.f_type);
@@ -239,6 +277,12 @@ static bool writing_goes_on(void *arg, int64_t done)
 	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
+/* The storage's own errors are its failure; a full or closed one was not tested. */
+static enum outcome outcome_of(enum status st)
+{
+	return st == ST_IO ? OUTCOME_FAILED : st == ST_TIMEOUT ? OUTCOME_TIMED_OUT : OUTCOME_NOT_MEASURED;
+}
+
 static bool write_data(struct work *w, struct reason *reason, enum outcome *outcome)
 {
 	struct probe_ctx *ctx = w->ctx;
@@ -251,21 +295,20 @@ static bool write_data(struct work *w, struct reason *reason, enum outcome *outc
 	w->data.go_on = writing_goes_on;
 	w->data.arg = w;
 	st = storage_write(&written, &w->data, ctx->clock, &err);
-	*outcome = OUTCOME_NOT_MEASURED;
-	if (st == ST_OK && written.seconds > 0)
+	w->created = written.created;
+	if (st == ST_OK)
 		emit_number(w, WRITE_MBS, (double)written.bytes / written.seconds / 1e6,
 		            written.direct ? "{\"direct\":true}" : "{\"direct\":false}");
 	else if (st == ST_NOSPACE)
 		reason_set(ctx, reason, MSG_fio_no_space, str_text(&err.text));
-	else if (st == ST_IO)
-		*outcome = OUTCOME_FAILED, reason_set(ctx, reason, MSG_storage_write_failed, str_text(&err.text));
 	else
 		reason_set(ctx, reason, MSG_storage_write_failed, str_text(&err.text));
+	*outcome = outcome_of(st);
 	error_release(&err);
 	return st == ST_OK;
 }
 
-static bool verify_data(struct work *w, struct reason *reason)
+static bool verify_data(struct work *w, struct reason *reason, enum outcome *outcome)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct storage_check check;
@@ -274,6 +317,7 @@ static bool verify_data(struct work *w, struct reason *reason)
 
 	if (st != ST_OK) {
 		reason_set(ctx, reason, MSG_storage_read_failed, str_text(&err.text));
+		*outcome = outcome_of(st);
 		error_release(&err);
 		return false;
 	}
@@ -333,7 +377,7 @@ static bool reading_goes_on(void *arg, double seconds)
 	double of = w->job.runtime_s + w->job.ramp_s;
 
 	w->ctx->progress(w->ctx, STAGE_MEASURING, fmin(seconds / of, 1), MSG_storage_reading);
-	return true;
+	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
 /* Threads to spread a depth over: one CPU cannot drive a fast device, and psync
@@ -341,82 +385,67 @@ static bool reading_goes_on(void *arg, double seconds)
 static int jobs_for(struct work *w, int depth)
 {
 	int jobs = (int)w->ctx->param_int(w->ctx, "jobs");
-	int cpus = 1;
 
 	if (strcmp(w->job.engine, "psync") == 0)
 		return depth;
-	if (jobs > 0)
-		return jobs < depth ? jobs : depth;
-	host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &cpus);
-	while (cpus > depth || depth % cpus)
-		cpus--;
-	return cpus;
+	if (jobs == 0)
+		host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &jobs);
+	/* All have the same depth, and together the one asked for. */
+	while (jobs > 1 && depth % jobs)
+		jobs--;
+	return jobs > 1 ? jobs : 1;
 }
 
-/* Runs one point; false with the reason when it gave no figures. */
-static bool run_point(struct work *w, int depth, struct fio_result *r, struct raw_file *raw, struct reason *reason,
-                      enum outcome *outcome)
+/* Runs one point; *params is NULL when it gave no figures. */
+static void run_point(struct work *w, int depth, const char *name, struct fio_result *r, struct raw_file *raw,
+                      const char **params)
 {
 	struct probe_ctx *ctx = w->ctx;
 	const char *text;
 
+	*raw = (struct raw_file){0};
+	*params = NULL;
+	if (w->hung) {
+		*r = w->hung_run;
+		return;
+	}
 	w->job.depth = depth;
 	w->job.jobs = jobs_for(w, depth);
 	w->job.seed = ctx->seed * 31 + (uint64_t)depth;
 	fio_run(ctx, &w->job, r, &text);
-	ctx->save_raw(ctx, tmpf("fio-depth%d.json", depth), text, strlen(text), raw);
+	ctx->save_raw(ctx, name, text, strlen(text), raw);
+	/* A path that hangs would cost every further point its deadline. */
+	w->hung = r->outcome == OUTCOME_TIMED_OUT;
+	w->hung_run = *r;
+	if (r->outcome != OUTCOME_MEASURED)
+		return;
 	/* Counters include the ramp, fio's figures do not. */
-	w->fio_bytes += r->io_bytes * (1 + (r->runtime_s > 0 ? w->job.ramp_s / r->runtime_s : 0));
-	if (r->outcome == OUTCOME_MEASURED)
-		return true;
-	*outcome = r->outcome;
-	fio_reason(ctx, r, reason);
-	return false;
+	w->fio_bytes += r->io_bytes * (1 + w->job.ramp_s / r->runtime_s);
+	*params = point_params(w, r);
 }
 
-static bool measure_depth1(struct work *w, struct reason *reason, enum outcome *outcome)
+static void measure_depth1(struct work *w)
 {
 	struct fio_result r;
 	struct raw_file raw;
+	const char *params;
 
-	if (!run_point(w, 1, &r, &raw, reason, outcome))
-		return false;
-	emit_point(w, LAT_DEPTH1, r.lat.p50, &r, NULL, point_params(w, &r), &raw);
-	return true;
+	run_point(w, 1, "fio-latency.json", &r, &raw, &params);
+	emit_point(w, LAT_DEPTH1, r.lat.p50, &r, NULL, params, &raw);
 }
 
-static bool measure_point(struct work *w, int depth, struct reason *reason, enum outcome *outcome)
+static void measure_point(struct work *w, int depth)
 {
 	const char *point = arena_strf(w->ctx->arena, "depth=%d", depth);
 	struct fio_result r;
 	struct raw_file raw;
 	const char *params;
 
-	if (!run_point(w, depth, &r, &raw, reason, outcome))
-		return false;
-	params = point_params(w, &r);
+	run_point(w, depth, tmpf("fio-depth%d.json", depth), &r, &raw, &params);
 	emit_point(w, READ_IOPS, r.iops, &r, point, params, &raw);
 	emit_point(w, LAT_MEAN, r.lat.mean / 1e3, &r, point, params, &raw);
 	emit_point(w, LAT_P99, r.lat.p99 / 1e3, &r, point, params, &raw);
 	emit_point(w, LAT_P999, r.lat.p99_9 / 1e3, &r, point, params, &raw);
-	return true;
-}
-
-/* "1,8,32" into numbers; 0 when it is anything else. */
-static int parse_depths(const char *text, int *depths)
-{
-	int n = 0;
-
-	while (*text && n < MAX_DEPTHS) {
-		char *end;
-		long depth = strtol(text, &end, 10);
-
-		if (end == text || depth < 1 || depth > 4096 || (*end && *end != ','))
-			return 0;
-		depths[n++] = (int)depth;
-		text = *end ? end + 1 : end;
-	}
-	return *text ? 0 : n;
 }
 
 static bool choose_engine(struct work *w, struct reason *reason, enum outcome *outcome)
@@ -429,7 +458,7 @@ static bool choose_engine(struct work *w, struct reason *reason, enum outcome *o
 	                          .runtime_s = 0.5, .seed = ctx->seed, .tick = reading_goes_on, .arg = w};
 	engine = fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &w->refused, &last);
 	if (!engine) {
-		*outcome = last.outcome == OUTCOME_MEASURED ? OUTCOME_FAILED : last.outcome;
+		*outcome = last.outcome;
 		fio_reason(ctx, &last, reason);
 		return false;
 	}
@@ -452,21 +481,12 @@ static bool choose_engine(struct work *w, struct reason *reason, enum outcome *o
 
 static bool measure(struct work *w, struct reason *reason, enum outcome *outcome)
 {
-	int depths[MAX_DEPTHS];
-	int n = parse_depths(w->ctx->param_word(w->ctx, "depths"), depths);
-
-	if (n == 0) {
-		reason_set(w->ctx, reason, MSG_storage_depths, w->ctx->param_word(w->ctx, "depths"));
-		return false;
-	}
 	if (!choose_engine(w, reason, outcome))
 		return false;
 	w->device_bytes = device_bytes(w);
-	if (!measure_depth1(w, reason, outcome))
-		return false;
-	for (int i = 0; i < n; i++)
-		if (!measure_point(w, depths[i], reason, outcome))
-			return false;
+	measure_depth1(w);
+	for (int i = 0; i < w->n_depths; i++)
+		measure_point(w, w->depths[i]);
 	emit_counter_ratio(w);
 	return true;
 }
@@ -482,11 +502,12 @@ static enum status run(struct probe_ctx *ctx)
 	bool ok;
 
 	ctx->progress(ctx, STAGE_PREPARING, -1, MSG_storage_writing);
-	ok = fio_available(ctx, &w.fio_version, &reason) && check_filesystem(&w, &reason) && choose_size(&w, &reason) &&
-	     write_data(&w, &reason, &outcome) && verify_data(&w, &reason) && measure(&w, &reason, &outcome);
+	ok = check_depths(&w, &reason) && fio_available(ctx, &w.fio_version, &reason) &&
+	     check_filesystem(&w, &reason) && choose_size(&w, &reason) && write_data(&w, &reason, &outcome) &&
+	     verify_data(&w, &reason, &outcome) && measure(&w, &reason, &outcome);
 	if (!ok)
 		emit_rest(&w, outcome, &reason);
-	if (w.data.path)
+	if (w.created)
 		unlink(w.data.path);
 	return ST_OK;
 }

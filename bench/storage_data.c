@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 
 #define CHUNK (1 << 20)
 #define BETWEEN_CALLS (64 << 20)
@@ -44,17 +44,18 @@ void storage_block(void *block, const struct storage_data *data, int64_t offset)
 	fill_block(block, hash_path(data->path), data->seed, offset);
 }
 
+/* Opened a second time for O_DIRECT: a file system that refuses it may do so
+ * before or after creating, and nothing but our own file may be touched. */
 static int create(const char *path, bool *direct)
 {
-	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(path, flags | O_DIRECT, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int again = fd < 0 ? -1 : open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_DIRECT);
 
-	*direct = fd >= 0;
-	if (fd < 0 && errno == EINVAL) {
-		unlink(path); /* some file systems create it and then refuse */
-		fd = open(path, flags, 0600);
-	}
-	return fd;
+	*direct = again >= 0;
+	if (again < 0)
+		return fd;
+	close(fd);
+	return again;
 }
 
 /* One chunk; a file system may take O_DIRECT at open and refuse it here. */
@@ -117,6 +118,7 @@ enum status storage_write(struct storage_written *out, const struct storage_data
 		st = error_errno(err, data->path, errno);
 		goto out;
 	}
+	out->created = true;
 	start = clock_now(clock);
 	errno = 0;
 	st = write_all(fd, data, chunk, &out->direct, &out->bytes);
@@ -124,7 +126,7 @@ enum status storage_write(struct storage_written *out, const struct storage_data
 		error_set(err, st, MSG_storage_slow_write, data->path);
 	else if (st != ST_OK)
 		error_set(err, st, MSG_path_error, data->path, strerror(errno ? errno : ENOSPC));
-	out->seconds = (double)(clock_now(clock) - start) / 1e9;
+	out->seconds = fmax((double)(clock_now(clock) - start), 1) / 1e9;
 	close(fd);
 out:
 	free(chunk);
@@ -154,6 +156,8 @@ static bool read_block(int fd, void *block, int64_t offset)
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EINVAL && fcntl(fd, F_SETFL, 0) == 0)
 		n = pread(fd, block, STORAGE_BLOCK, offset);
+	if (n >= 0 && n < STORAGE_BLOCK)
+		errno = EIO;
 	return n == STORAGE_BLOCK;
 }
 
@@ -175,7 +179,7 @@ static enum status check_blocks(int fd, struct storage_check *out, const struct 
 		int64_t offset = block * STORAGE_BLOCK;
 
 		if (!read_block(fd, found, offset)) {
-			st = error_errno(err, data->path, errno ? errno : EIO);
+			st = error_errno(err, data->path, errno);
 			break;
 		}
 		storage_block(wanted, data, offset);
@@ -198,7 +202,6 @@ enum status storage_verify(struct storage_check *out, const struct storage_data 
 	int fd;
 
 	*out = (struct storage_check){.first_wrong = -1};
-	errno = 0;
 	fd = open_to_read(data->path);
 	if (fd < 0)
 		return error_errno(err, data->path, errno);

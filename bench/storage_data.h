@@ -22,6 +22,7 @@ struct storage_data {
 };
 
 struct storage_written {
+	bool created;    /* whatever happened then: the file is the caller's to remove */
 	bool direct;     /* O_DIRECT was accepted and every write went through it */
 	double seconds;  /* first write to the end of fsync */
 	int64_t bytes;
@@ -31,8 +32,8 @@ struct storage_written {
  * hashed into a stamp, then pseudo-random words seeded by it. */
 void storage_block(void *block, const struct storage_data *data, int64_t offset);
 
-/* Creates the file (it must not exist), fills it, fsyncs. ST_NOSPACE,
- * ST_PERMISSION, ST_IO with the cause. */
+/* Creates the file, fills it, fsyncs. ST_EXISTS: there is one, it stays as it
+ * was. ST_NOSPACE, ST_PERMISSION, ST_TIMEOUT, ST_IO with the cause. */
 enum status storage_write(struct storage_written *out, const struct storage_data *data,
                           const struct clock_source *clock, struct error *err);
 
@@ -43,7 +44,8 @@ struct storage_check {
 };
 
 /* Reads `samples` seeded random blocks (all, when there are fewer), past the
- * page cache where the file system lets it. */
+ * page cache where the file system lets it. ST_IO: shorter than written, or a
+ * block that cannot be read. */
 enum status storage_verify(struct storage_check *out, const struct storage_data *data, int64_t samples,
                            struct error *err);
 

@@ -6,7 +6,7 @@
 #include "fio.h"
 
 struct fio_job {
-	const char *file;      /* data file, exists */
+	const char *file;      /* data file, exists; absolute, its last component plain */
 	int64_t bytes;
 	const char *engine;    /* io_uring, libaio, psync */
 	bool direct;

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The performance bars, as paired ratios: Assay against the bare thing, taking
+turns so that a noisy machine disturbs both alike. Prints figures, asserts
+nothing but that they could be taken. ASSAY and TREE name program and build."""
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ASSAY, TREE = os.environ["ASSAY"], os.environ["TREE"]
+PAIRS = int(os.environ.get("PAIRS", "5"))
+perf = os.path.join(TREE, "tests", "perf")
+lines = []
+
+
+def say(name, text):
+    lines.append(f"{name:<34} {text}")
+    print(lines[-1], flush=True)
+
+
+def probe(name, *args):
+    out = subprocess.run([ASSAY, "probe", name, *args], capture_output=True, text=True)
+    readings = [json.loads(line) for line in out.stdout.splitlines()]
+    return {r["metric"]: r for r in readings if r["outcome"] == "measured"}, readings
+
+
+def paired(name, ours, theirs, bar):
+    """Alternates, in changing order; the median of the ratios and their spread."""
+    ratios, a_all, b_all = [], [], []
+    for i in range(PAIRS):
+        if i % 2:
+            b, a = theirs(), ours()
+        else:
+            a, b = ours(), theirs()
+        ratios.append(a / b)
+        a_all.append(a)
+        b_all.append(b)
+    say(name, f"{statistics.median(ratios):.3f} (bar {bar}; {PAIRS} pairs, {min(ratios):.3f} to {max(ratios):.3f}; "
+              f"medians {statistics.median(a_all):.5g} and {statistics.median(b_all):.5g})")
+
+
+def start_time():
+    def run(command):
+        t = time.perf_counter()
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return time.perf_counter() - t
+    for command in (["list"], ["--help"]):
+        own, bare = [], []
+        for _ in range(20):
+            own.append(run([ASSAY, *command]))
+            bare.append(run(["/bin/true"]))
+        say(f"assay {command[0]}", f"{statistics.median(own) * 1e3:.1f} ms (bar 20 ms; /bin/true {statistics.median(bare) * 1e3:.1f} ms)")
+
+
+def gemm():
+    first, _ = probe("gemm", "--set", "windows=1", "--set", "warmup_s=0")
+    for precision in ("fp32", "fp64"):
+        r = first.get(f"cpu_gemm_{precision}_gflops")
+        if not r:
+            say(f"gemm {precision} / bare BLAS loop", "not taken: no BLAS here")
+            continue
+        p = r["params"]
+        path, n, threads = p["library_path"], p["m"], p["threads"]
+
+        def ours():
+            return probe("gemm", "--set", "windows=4", "--set", f"order={n}")[0][f"cpu_gemm_{precision}_gflops"]["value"]
+
+        def bare():
+            return float(subprocess.run([os.path.join(perf, "blas_loop"), path, precision, str(n), str(threads), "2"],
+                                        capture_output=True, text=True, check=True).stdout)
+        paired(f"gemm {precision} / bare BLAS loop", ours, bare, ">= 0.98")
+
+
+def membw():
+    first, _ = probe("membw", "--set", "windows=1")
+    r = first.get("cpu_membw_triad_gbs")
+    if not r:
+        say("membw / plain triad", "not taken")
+        return
+    size, threads = r["params"]["array_bytes"], r["params"]["threads"]
+
+    def ours():
+        return probe("membw", "--set", f"size={size}")[0]["cpu_membw_triad_gbs"]["value"]
+
+    def bare():
+        return float(subprocess.run([os.path.join(perf, "triad"), str(size), str(threads), "2"],
+                                    capture_output=True, text=True, check=True).stdout)
+    paired("membw / plain -O3 triad", ours, bare, "within 3 %")
+
+
+def fio():
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        data = os.path.join(d, "byhand")
+        with open(data, "wb") as f:
+            for _ in range(256):
+                f.write(os.urandom(1 << 20))
+            f.flush()
+            os.fsync(f.fileno())
+        seen = {}
+
+        def ours():
+            found, all_ = probe("storage", "--storage", d, "--set", "size=256M", "--set", "depths=16", "--set", "runtime_s=3")
+            r = found.get("storage_read_iops")
+            if not r:
+                raise SystemExit(f"no IOPS: {all_}")
+            seen.update(r["params"])
+            return r["value"]
+
+        def by_hand():
+            if not seen:
+                ours()
+            jobs = seen["jobs"]
+            out = subprocess.run(
+                ["fio", "--output-format=json", "--thread", "--name=r", f"--filename={data}", "--size=256M", "--rw=randread",
+                 "--bs=4k", f"--ioengine={seen['engine']}", f"--direct={int(seen['direct'])}", f"--iodepth={16 // jobs}",
+                 f"--numjobs={jobs}", "--time_based", "--runtime=3", "--ramp_time=1", "--norandommap", "--randrepeat=0",
+                 "--group_reporting"], capture_output=True, text=True, check=True)
+            return json.loads(out.stdout)["jobs"][0]["read"]["iops"]
+        paired("storage / fio by hand, depth 16", ours, by_hand, ">= 0.99")
+
+
+def score():
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        run = os.path.join(d, "run")
+        subprocess.run([os.path.join(perf, "make_journal"), "1000", "8", "120", run], check=True, stdout=subprocess.DEVNULL)
+        size = os.path.getsize(os.path.join(run, "readings.jsonl"))
+        times = []
+        for _ in range(3):
+            t = time.perf_counter()
+            subprocess.run([ASSAY, "score", run], stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - t)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        say("score + terminal, 1,000 x 8", f"{min(times):.2f} s, {peak:.0f} MiB peak (bars 2 s, 300 MB; journal {size / 1e6:.0f} MB, 120,000 readings)")
+
+
+for part in (start_time, score, gemm, membw, fio):
+    if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
+        part()
+with open(os.path.join(TREE, "perf.txt"), "w") as f:
+    f.write("\n".join(lines) + "\n")
