@@ -45,17 +45,23 @@ void json_put_limit(struct json_out *j, const char *key, int64_t value)
 		json_put_known(j, key, value);
 }
 
+/* Negative: unknown, and source is what could not be read. */
 static enum status emit_count(struct probe_ctx *ctx, const char *metric, int count,
-                              struct json_text *params)
+                              struct json_text *params, const char *source)
 {
 	struct reading r = reading_init();
 
 	r.metric = metric;
 	r.subject.kind = SUBJECT_NODE;
 	r.subject.id = ctx->node;
-	r.value_kind = VALUE_NUMBER;
-	r.value = count;
 	r.params = json_text_end(params, ctx->arena);
+	if (count >= 0) {
+		r.value_kind = VALUE_NUMBER;
+		r.value = count;
+	} else {
+		r.outcome = OUTCOME_NOT_MEASURED;
+		reason_set(ctx, &r.reason, MSG_host_unreadable, source);
+	}
 	return ctx->emit(ctx, &r);
 }
 
@@ -96,7 +102,8 @@ enum status inventory_mounts(struct probe_ctx *ctx)
 		json_object_end(&t.j);
 	}
 	json_array_end(&t.j);
-	return emit_count(ctx, "node_filesystems", kept, &t);
+	return emit_count(ctx, "node_filesystems", count < 0 ? count : kept, &t,
+	                  "/proc/self/mountinfo");
 }
 
 /* --- network ---------------------------------------------------------------------------- */
@@ -123,7 +130,7 @@ enum status inventory_nics(struct probe_ctx *ctx)
 		json_object_end(&t.j);
 	}
 	json_array_end(&t.j);
-	return emit_count(ctx, "node_nics", real, &t);
+	return emit_count(ctx, "node_nics", count < 0 ? count : real, &t, "/sys/class/net");
 }
 
 static void put_rdma(struct json_out *j, const struct host_rdma *d)
@@ -154,7 +161,8 @@ enum status inventory_rdma(struct probe_ctx *ctx)
 		hardware += d[i].pci != NULL;
 	}
 	json_array_end(&t.j);
-	return emit_count(ctx, "node_rdma_devices", hardware, &t);
+	return emit_count(ctx, "node_rdma_devices", count < 0 ? count : hardware, &t,
+	                  "/sys/class/infiniband");
 }
 
 /* --- NVIDIA --------------------------------------------------------------------------------- */
@@ -206,11 +214,12 @@ enum status inventory_nvidia(struct probe_ctx *ctx)
 	struct json_text t = json_text_begin();
 	enum status st;
 
-	json_put_int(&t.j, "nvswitches", nv.switches);
+	json_put_known(&t.j, "nvswitches", nv.switches);
 	json_array_begin(&t.j, "cards");
 	for (int i = 0; i < nv.n_cards; i++)
 		put_card(&t.j, &nv.cards[i]);
 	json_array_end(&t.j);
-	st = emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t);
+	st = emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t,
+	                "/sys/bus/pci/devices");
 	return st == ST_OK ? emit_driver(ctx, &nv) : st;
 }

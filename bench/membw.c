@@ -17,6 +17,7 @@
 #define LEAST_BYTES ((int64_t)64 << 20)
 #define UNKNOWN_CACHE_BYTES ((int64_t)256 << 20)
 #define LEAST_WINDOWS 5
+#define SLACK_S 5 /* over twice the planned time, before windows are left out */
 #define WARMUP_PASSES 3
 /* Share of free memory that the three arrays may take. */
 #define MEMORY_SHARE 0.5
@@ -118,7 +119,7 @@ static enum status sample(struct probe_ctx *ctx, struct triad_run *t, int64_t *w
 {
 	int windows = (int)ctx->param_int(ctx, "windows");
 	int64_t begun = clock_now(ctx->clock);
-	int64_t limit = (int64_t)(2e9 * windows * ctx->param_real(ctx, "window_s"));
+	int64_t limit = (int64_t)(1e9 * (2 * windows * ctx->param_real(ctx, "window_s") + SLACK_S));
 	enum status st = ST_OK;
 
 	str_add(&t->raw, "window,passes,seconds,payload_bytes\n");

@@ -443,9 +443,9 @@ static void measure_point(struct work *w, int depth)
 
 	run_point(w, depth, tmpf("fio-depth%d.json", depth), &r, &raw, &params);
 	emit_point(w, READ_IOPS, r.iops, &r, point, params, &raw);
-	emit_point(w, LAT_MEAN, r.lat.mean / 1e3, &r, point, params, &raw);
-	emit_point(w, LAT_P99, r.lat.p99 / 1e3, &r, point, params, &raw);
-	emit_point(w, LAT_P999, r.lat.p99_9 / 1e3, &r, point, params, &raw);
+	emit_point(w, LAT_MEAN, r.lat.mean * 1e-3, &r, point, params, &raw);
+	emit_point(w, LAT_P99, r.lat.p99 * 1e-3, &r, point, params, &raw);
+	emit_point(w, LAT_P999, r.lat.p99_9 * 1e-3, &r, point, params, &raw);
 }
 
 static bool choose_engine(struct work *w, struct reason *reason, enum outcome *outcome)

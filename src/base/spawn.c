@@ -15,6 +15,9 @@
 #include "base/proc.h"
 #include "base/proc_private.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* the same on all architectures; older headers lack it */
+#endif
 #define ERR_LIMIT ((size_t)1 << 20)
 #define TICK_MS 200
 #define GRACE_S 2.0

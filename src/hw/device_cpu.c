@@ -316,7 +316,7 @@ static enum status find_socket(const struct socket_info **socket, struct arena *
 	if (str_starts(request->id, CPU_SOCKET_PREFIX) &&
 	    parse_int64(request->id + strlen(CPU_SOCKET_PREFIX), &id))
 		*socket = topology_socket(&topology, (int)id);
-	return *socket ? ST_OK : error_set(err, ST_NOTFOUND, MSG_device_missing, request->id);
+	return *socket ? ST_OK : error_set(err, ST_UNSUPPORTED, MSG_device_missing, request->id);
 }
 
 static enum status load_blas(struct cpu_device *cpu, struct arena *arena,

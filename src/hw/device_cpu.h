@@ -21,7 +21,8 @@ struct device_cpu_request {
 };
 
 /* Binds the calling thread to the socket's cores until close(): libraries
- * start their threads inside. Texts go to the arena. */
+ * start their threads inside. Texts go to the arena. ST_UNSUPPORTED: there is
+ * no such socket. */
 enum status device_cpu_open(struct device **out, struct arena *arena,
                             const struct device_cpu_request *request, struct error *err);
 

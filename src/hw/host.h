@@ -79,7 +79,7 @@ struct host_limits {
 	int64_t memlock_bytes, open_files, processes; /* soft limits */
 };
 
-/* *count mounts in the order of /proc/self/mountinfo. */
+/* Mounts in the order of /proc/self/mountinfo; *count HOST_UNKNOWN: unreadable. */
 const struct host_mount *host_mounts_read(struct arena *arena, const char *root, int *count);
 struct host_limits host_limits_read(struct arena *arena, const char *root);
 /* Memory a process can still get: available memory or less by its cgroup. */
@@ -121,13 +121,14 @@ struct host_pci {
 
 struct host_nvidia {
 	const struct host_pci *cards; /* PCI class 0x0300 and 0x0302, by address */
-	int n_cards;
-	int switches;       /* PCI class 0x0680: NVSwitch */
+	int n_cards;        /* HOST_UNKNOWN: no /sys to look at */
+	int switches;       /* PCI class 0x0680: NVSwitch; likewise */
 	const char *driver; /* version of the loaded kernel module */
 	int open_module;    /* 1 the open kernel module, 0 the proprietary one */
 	bool peermem;       /* nvidia_peermem or nv_peer_mem is loaded */
 };
 
+/* *count HOST_UNKNOWN: no /sys to look at. */
 const struct host_nic *host_nics_read(struct arena *arena, const char *root, int *count);
 const struct host_rdma *host_rdma_read(struct arena *arena, const char *root, int *count);
 struct host_nvidia host_nvidia_read(struct arena *arena, const char *root);

@@ -35,7 +35,7 @@ const struct host_nic *host_nics_read(struct arena *arena, const char *root, int
 	struct host_nic *nics = arena_array(arena, (size_t)count_names(names) + 1, sizeof(*nics));
 	struct str path = {0};
 
-	*count = 0;
+	*count = sys_exists(root, "/sys/class") ? 0 : HOST_UNKNOWN;
 	for (; *names; names++) {
 		const char *name = *names;
 
@@ -77,8 +77,8 @@ const struct host_rdma *host_rdma_read(struct arena *arena, const char *root, in
 	const char *const *names = sys_names(arena, root, RDMA);
 	struct host_rdma *list;
 
-	*count = count_names(names);
-	list = arena_array(arena, (size_t)*count + 1, sizeof(*list));
+	*count = sys_exists(root, "/sys/class") ? count_names(names) : HOST_UNKNOWN;
+	list = arena_array(arena, (size_t)count_names(names) + 1, sizeof(*list));
 	for (int i = 0; i < *count; i++) {
 		const char *name = names[i];
 
@@ -123,6 +123,8 @@ static void read_bus(struct host_nvidia *nv, struct arena *arena, const char *ro
 	const char *const *names = sys_names(arena, root, PCI);
 	struct host_pci *cards = arena_array(arena, (size_t)count_names(names) + 1, sizeof(*cards));
 
+	if (!sys_exists(root, "/sys/bus"))
+		nv->n_cards = nv->switches = HOST_UNKNOWN;
 	for (; *names; names++) {
 		int base;
 

@@ -63,8 +63,7 @@ const struct host_mount *host_mounts_read(struct arena *arena, const char *root,
 	char *rest = NULL;
 	size_t lines = 1;
 
-	*count = 0;
-	sys_read(&text, root, "/proc/self/mountinfo");
+	*count = sys_read(&text, root, "/proc/self/mountinfo") ? 0 : HOST_UNKNOWN;
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.data[i] == '\n';
 	mounts = arena_array(arena, lines, sizeof(*mounts));
@@ -149,17 +148,14 @@ static void each_level(const struct group *g, struct arena *arena, const char *r
                                      const char *root, const char *dir),
                        struct host_limits *l)
 {
-	char *dir = arena_str(arena, g->dir);
-	size_t top = strlen(g->point);
+	size_t top = strlen(g->point), len = strlen(g->dir);
 
-	for (;;) {
-		char *slash;
-
-		visit(l, arena, root, dir);
-		slash = strlen(dir) > top ? strrchr(dir, '/') : NULL;
-		if (!slash || slash < dir + top)
-			return;
-		*slash = '\0';
+	while (len >= top) {
+		visit(l, arena, root, arena_strf(arena, "%.*s", (int)len, g->dir));
+		while (len > top && g->dir[len - 1] != '/')
+			len--;
+		if (len-- == top)
+			break;
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 
-#define DATA TESTS_DIR "/probes/data/fio/"
+#define DATA	   TESTS_DIR "/probes/data/fio/"
 #define FILE_LIMIT ((size_t)1 << 20)
 
 /* --- recorded ---------------------------------------------------------------------- */
@@ -77,14 +77,16 @@ static void load(const char *name, struct str *out, struct str *err)
 {
 	*out = *err = (struct str){0};
 	if (file_read(out, tmpf(DATA "%s.stdout", name), FILE_LIMIT, NULL) != ST_OK)
-		assert_int_equal(file_read(out, tmpf(DATA "%s.json", name), FILE_LIMIT, NULL), ST_OK);
+		assert_int_equal(
+			file_read(out, tmpf(DATA "%s.json", name), FILE_LIMIT, NULL), ST_OK);
 	file_read(err, tmpf(DATA "%s.stderr", name), FILE_LIMIT, NULL);
 }
 
 /* A row of index.tsv: name, version, exit, command. */
 static void read_row(const char *row, struct fio_result *r, struct arena *arena, char **name)
 {
-	const char *ended = strchr(strchr(row, '\t') + 1, '\t') + 1, *command = strchr(ended, '\t') + 1;
+	const char *ended = strchr(strchr(row, '\t') + 1, '\t') + 1,
+		   *command = strchr(ended, '\t') + 1;
 	struct fio_asked asked = {.write = strstr(command, "--rw=write") != NULL};
 	const char *runtime = strstr(command, "--runtime=");
 	struct str out, err;
@@ -128,7 +130,8 @@ static void test_every_sample(void **state)
 
 	(void)state;
 	assert_int_equal(file_read(&index, DATA "index.tsv", FILE_LIMIT, NULL), ST_OK);
-	for (char *save, *row = strtok_r(index.data, "\n", &save); row; row = strtok_r(NULL, "\n", &save)) {
+	for (char *save, *row = strtok_r(index.data, "\n", &save); row;
+		row = strtok_r(NULL, "\n", &save)) {
 		struct fio_result r;
 		char *name;
 
@@ -142,7 +145,8 @@ static void test_every_sample(void **state)
 	arena_release(&arena);
 }
 
-static struct fio_result read_sample(struct arena *arena, const char *name, const struct fio_asked *given)
+static struct fio_result read_sample(
+	struct arena *arena, const char *name, const struct fio_asked *given)
 {
 	struct fio_asked asked = *given;
 	struct fio_result r;
@@ -222,14 +226,17 @@ static void test_bins_match_percentiles(void **state)
 	near(fio_bins_percentile(twice, n, 0.5) / 1e3, r.clat.p50, 0.01 * r.clat.p50, "p50");
 	near(fio_bins_percentile(twice, n, 0.95) / 1e3, r.clat.p95, 0.01 * r.clat.p95, "p95");
 	near(fio_bins_percentile(twice, n, 0.99) / 1e3, r.clat.p99, 0.01 * r.clat.p99, "p99");
-	near(fio_bins_percentile(twice, n, 0.999) / 1e3, r.clat.p99_9, 0.01 * r.clat.p99_9, "p99.9");
-	near(fio_bins_percentile(twice, n, 0.9999) / 1e3, r.clat.p99_99, 0.01 * r.clat.p99_99, "p99.99");
+	near(fio_bins_percentile(twice, n, 0.999) / 1e3, r.clat.p99_9, 0.01 * r.clat.p99_9,
+		"p99.9");
+	near(fio_bins_percentile(twice, n, 0.9999) / 1e3, r.clat.p99_99, 0.01 * r.clat.p99_99,
+		"p99.99");
 	arena_release(&arena);
 }
 
 static void test_bins(void **state)
 {
-	static const struct fio_bin a[] = {{10, 1}, {30, 2}}, b[] = {{5, 4}, {30, 1}, {40, 2}}, none[] = {{7, 0}};
+	static const struct fio_bin a[] = {{10, 1}, {30, 2}}, b[] = {{5, 4}, {30, 1}, {40, 2}},
+				    none[] = {{7, 0}};
 	struct arena arena = {0};
 	struct fio_bin *out;
 	size_t n = fio_bins_merge(&arena, a, 2, b, 3, &out);
@@ -253,7 +260,8 @@ static void test_bins(void **state)
 /* Whatever is cut off, a piece is no measurement. */
 static void test_truncation(void **state)
 {
-	static const char *const names[] = {"ok-libaio-direct", "json-plus", "status-interval", "not-grouped"};
+	static const char *const names[] = {
+		"ok-libaio-direct", "json-plus", "status-interval", "not-grouped"};
 	struct fio_asked asked = {0};
 
 	(void)state;
@@ -263,18 +271,20 @@ static void test_truncation(void **state)
 
 		load(names[i], &out, &err);
 		/* From the last document on, so that no earlier one is whole and last. */
-		whole = i == 2 ? (size_t)(strstr(out.data + out.len - 6700, "\n{\n") - out.data) + 3 : 0;
+		whole = i == 2 ? (size_t)(strstr(out.data + out.len - 6700, "\n{\n") - out.data) + 3
+			       : 0;
 		for (size_t len = whole; len + 2 < out.len; len += 97) {
 			struct arena arena = {0};
 			char *piece = malloc(len + 1);
 			struct fio_result r;
+			int reason;
 
 			assert_non_null(piece);
 			memcpy(piece, out.data, len);
 			fio_read(&r, &arena, piece, len, &asked);
+			reason = r.reason == MSG_fio_no_json ? MSG_fio_no_json : MSG_fio_not_json;
 			expect(&r, tmpf("%s cut at %zu", names[i], len),
-			       len == 0 ? MSG_fio_silent : r.reason == MSG_fio_no_json ? MSG_fio_no_json
-			                                                                  : MSG_fio_not_json);
+				len ? reason : MSG_fio_silent);
 			free(piece);
 			arena_release(&arena);
 		}

@@ -3,6 +3,7 @@
 #include "probe_harness.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "freivalds.h"

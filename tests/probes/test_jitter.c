@@ -88,7 +88,84 @@ static void this_machine(void **state)
 	assert_true(harness_param(stolen, "cpus_pinned") == stolen->stats[STAT_N]);
 	assert_true(harness_param(stolen, "clock_read_ns") > 0);
 	assert_true(str_starts(harness_raw(&h, "jitter.csv")->data, "cpu,from_us,gaps,total_ns\n"));
-	harness_expect(&h, "jitter_card_stolen", OUTCOME_NOT_MEASURED, NULL);
+	assert_int_equal(harness_reading(&h, "jitter_card_stolen")->outcome, OUTCOME_NOT_MEASURED);
 	harness_release(&h);
 }
 
+static void one_after_the_other(void **state)
+{
+	struct harness h;
+
+	(void)state;
+	harness_init(&h, &probe_jitter);
+	harness_set(&h, "seconds", "0.01");
+	harness_set(&h, "mode", "in_turn");
+	harness_run(&h, ST_OK);
+	assert_string_equal(
+		harness_param_text(&h, harness_reading(&h, "jitter_cpu_stolen"), "mode"), "in_turn");
+	assert_true(probe_jitter.duration(&h.ctx) > 1);
+	harness_release(&h);
+}
+
+/* A recorded machine: its quota of 1.5 CPUs leaves one to watch, its counters
+ * stand still, so nothing can be said about steal. */
+static void a_quota_is_kept_to(void **state)
+{
+	struct harness h;
+
+	(void)state;
+	harness_init(&h, &probe_jitter);
+	h.ctx.sys_root = TESTS_DIR "/nodes/vm-cgroup1";
+	harness_set(&h, "seconds", "0.01");
+	harness_run(&h, ST_OK);
+	assert_true(harness_param(harness_reading(&h, "jitter_cpu_stolen"), "cpus_watched") == 1);
+	assert_true(
+		harness_param(harness_reading(&h, "jitter_cpu_stolen"), "quota_throttled_us") == 0);
+	harness_expect(&h, "jitter_steal", OUTCOME_NOT_MEASURED, "host_unreadable");
+	harness_release(&h);
+}
+
+static void a_virtual_clock_measures_nothing(void **state)
+{
+	static const char *const metrics[] = {"jitter_cpu_stolen", "jitter_cpu_longest_us",
+	                                      "jitter_steal"};
+	struct fake_clock clock;
+	struct harness h;
+
+	(void)state;
+	fake_clock_init(&clock, 0, 1);
+	harness_init(&h, &probe_jitter);
+	h.ctx.clock = &clock.source;
+	harness_run(&h, ST_OK);
+	for (int i = 0; i < 3; i++)
+		harness_expect(&h, metrics[i], OUTCOME_NOT_MEASURED, "virtual_clock");
+	harness_release(&h);
+}
+
+static void unsaved_raw_data_is_an_error(void **state)
+{
+	struct harness h;
+
+	(void)state;
+	harness_init(&h, &probe_jitter);
+	harness_set(&h, "seconds", "0.01");
+	h.raw_status = ST_NOSPACE;
+	harness_run(&h, ST_NOSPACE);
+	assert_int_equal(harness_count(&h, "jitter_cpu_stolen"), 0);
+	harness_release(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gaps_are_sorted_by_length),
+		cmocka_unit_test(a_stolen_slice_is_found),
+		cmocka_unit_test(this_machine),
+		cmocka_unit_test(one_after_the_other),
+		cmocka_unit_test(a_quota_is_kept_to),
+		cmocka_unit_test(a_virtual_clock_measures_nothing),
+		cmocka_unit_test(unsaved_raw_data_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

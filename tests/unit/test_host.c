@@ -231,8 +231,15 @@ static void nothing_known(void **state)
 	assert_true(isnan(l.cpus));
 	assert_int_equal(host_memory_read(BARE).total_bytes, HOST_UNKNOWN);
 	assert_false(host_ticks_read(&ticks, BARE));
-	assert_int_equal(host_nvidia_read(a, BARE).n_cards, 0);
+	assert_int_equal(host_nvidia_read(a, BARE).n_cards, HOST_UNKNOWN);
 	host_rdma_read(a, BARE, &count);
+	assert_int_equal(count, HOST_UNKNOWN);
+	host_nics_read(a, BARE, &count);
+	assert_int_equal(count, HOST_UNKNOWN);
+	host_mounts_read(a, BARE, &count);
+	assert_int_equal(count, HOST_UNKNOWN);
+	/* A machine with /sys and without adapters has none: that is known. */
+	host_rdma_read(a, VM, &count);
 	assert_int_equal(count, 0);
 	assert_int_equal(host_socket_ids(a, BARE, &count)[0], 0);
 	assert_int_equal(count, 1);

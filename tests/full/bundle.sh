@@ -1,0 +1,25 @@
+# The bundle, built in Debian 11, runs as copied in bare roots of Debian 11 and
+# 12: nothing installed there, no fio, no BLAS, and it says so.
+. "$(dirname "$0")/../cli/lib.sh"
+[ "$(id -u)" = 0 ] || skip "needs root for debootstrap"
+command -v debootstrap >/dev/null || apt-get -qq -y install debootstrap >/dev/null 2>&1 || skip "debootstrap cannot be had"
+mirror=$(sed -n 's/^URIs: *//p; s/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep debian | head -n 1)
+[ -n "$mirror" ] || skip "no Debian mirror in apt's sources"
+at_exit='for m in "$tmp"/bare-*/proc; do umount "$m" 2>/dev/null; done; :'
+
+"$source_dir/scripts/bundle" --out "$tmp/out" >"$tmp/log" 2>&1 || { tail -n 20 "$tmp/log"; fail "scripts/bundle"; exit 1; }
+tail -n 1 "$tmp/log"
+for suite in bullseye bookworm; do
+	root=$tmp/bare-$suite
+	debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$tmp/debootstrap.log" 2>&1 || { tail -n 5 "$tmp/debootstrap.log"; fail "debootstrap $suite"; continue; }
+	tar -C "$root/root" -xzf "$tmp"/out/assay-*.tar.gz
+	mount -t proc proc "$root/proc" || fail "no /proc in $suite"
+	name=$(basename "$(ls -d "$root"/root/assay-*)")
+	expect 0 chroot "$root" "/root/$name/assay" list --try
+	prints "fio is not installed"
+	expect 2 chroot "$root" "/root/$name/assay" run --budget quick --out /root/run
+	prints INCOMPLETE
+	expect 0 chroot "$root" "/root/$name/assay" verify /root/run
+	grep -q '"metric":"cpu_membw_triad_gbs".*"outcome":"measured"' "$root/root/run/readings.jsonl" || fail "$suite: no memory bandwidth"
+	umount "$root/proc"
+done
