@@ -54,7 +54,7 @@ enum status cards_owe(struct probe_ctx *ctx)
 	return st;
 }
 
-enum status cards_open(struct probe_ctx *ctx, struct device **dev, int threads, bool blas,
+enum status cards_open(struct probe_ctx *ctx, struct device **dev, int threads, const char *blas,
                        struct error *err)
 {
 	struct device_cpu_request request = {
@@ -63,7 +63,8 @@ enum status cards_open(struct probe_ctx *ctx, struct device **dev, int threads, 
 		.root = ctx->sys_root,
 		.lib_dir = ctx->lib_dir,
 		.threads = threads,
-		.blas = blas,
+		.blas = blas != NULL,
+		.family = blas && strcmp(blas, "auto") != 0 ? blas : NULL,
 	};
 
 	return device_cpu_open(dev, ctx->arena, &request, err);

@@ -20,8 +20,9 @@ void cards_reason(struct probe_ctx *ctx, struct reason *reason);
  * of the probe, for all cards of the node at once. */
 enum status cards_owe(struct probe_ctx *ctx);
 
-/* Opens the card the unit is for; blas: with a library for gemm. */
-enum status cards_open(struct probe_ctx *ctx, struct device **dev, int threads, bool blas,
+/* Opens the card the unit is for; blas NULL: without a library for gemm, "auto":
+ * with the fastest, else with one of that family. */
+enum status cards_open(struct probe_ctx *ctx, struct device **dev, int threads, const char *blas,
                        struct error *err);
 
 /* A reading of this metric about the unit's card. */

@@ -17,9 +17,9 @@
 #include "assay/device.h"
 #include "base/error.h"
 
-/* Honest products of zero-mean data stay below a quarter of the tolerance with
- * this factor (their rounding errors have random signs and grow with the root
- * of the block only). */
+/* With this factor honest products of zero-mean data stay below a third of the
+ * tolerance at any size from 64 on: their rounding errors have random signs and
+ * grow with the root of the block only. */
 #define FREIVALDS_K 1.0
 #define FREIVALDS_BLOCKS 16
 #define FREIVALDS_ROUNDS 2

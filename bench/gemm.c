@@ -16,6 +16,7 @@
 
 #define LEAST_WINDOWS 3
 #define SLACK_S 5 /* over twice the planned time, before windows are left out */
+#define TRIAL_ORDER 512 /* matrices are not made smaller than this */
 #define STRIP ((size_t)1 << 16) /* elements filled at a time */
 
 /* One precision of one card. */
@@ -124,6 +125,28 @@ static void series_release(struct series *s, struct device *dev)
 	samples_release(&s->rates);
 }
 
+/* The order as set, halved until one call fits a window: a processor too slow
+ * for the full one would need minutes a window. */
+static enum status choose_order(struct probe_ctx *ctx, enum number_format format,
+                                struct device *dev, int *order, struct error *err)
+{
+	struct series trial = {.format = format};
+	double window = ctx->param_real(ctx, "window_s"), seconds = 0;
+	enum status st;
+
+	*order = (int)ctx->param_int(ctx, "order");
+	if (*order < 2 * TRIAL_ORDER)
+		return ST_OK;
+	st = series_init(&trial, dev, TRIAL_ORDER, err);
+	/* The first call wakes threads and fetches code. */
+	for (int i = 0; i < 2 && st == ST_OK; i++)
+		st = dev->ops->gemm(dev, &trial.job, 1, &seconds, err);
+	series_release(&trial, dev);
+	while (*order >= 2 * TRIAL_ORDER && seconds * pow((double)*order / TRIAL_ORDER, 3) > window)
+		*order /= 2;
+	return st;
+}
+
 /* --- sampling ---------------------------------------------------------------------- */
 
 /* Runs until the warm-up time is over and finds how many calls fill a window. */
@@ -205,7 +228,8 @@ static const char *params_of(struct probe_ctx *ctx, const struct series *s,
 	json_put_string(&j, "device", dev->info.name);
 	json_put_int(&j, "cores", dev->info.units);
 	json_put_int(&j, "threads", dev->info.threads);
-	json_put_string(&j, "library", dev->info.library);
+	json_put_string(&j, "blas", dev->info.library);
+	json_put_string(&j, "library", dev->info.library_version);
 	json_put_string(&j, "library_path", dev->info.library_path);
 	json_put_string(&j, "data", "normal");
 	json_put_string(&j, "seed", tmpf("%016llx", (unsigned long long)s->seed));
@@ -293,11 +317,14 @@ static enum status measure(struct probe_ctx *ctx, struct device *dev, struct ser
 	str_add(raw, "format,window,calls,seconds,gflops\n");
 	for (size_t i = 0; i < CPU_SERIES && st == ST_OK; i++) {
 		struct series *s = &all[i];
+		int order;
 
 		*s = (struct series){.metric = cpu_series[i].metric, .format = cpu_series[i].format,
 		                     .seed = ctx->seed + 16 * i};
 		ctx->progress(ctx, STAGE_PREPARING, -1, MSG_doing_data);
-		st = series_init(s, dev, (int)ctx->param_int(ctx, "order"), err);
+		st = choose_order(ctx, s->format, dev, &order, err);
+		if (st == ST_OK)
+			st = series_init(s, dev, order, err);
 		if (st == ST_OK)
 			st = warm_up(ctx, s, dev, err);
 		if (st == ST_OK)
@@ -335,7 +362,8 @@ static enum status run(struct probe_ctx *ctx)
 	if (cards_are_gpus(ctx))
 		return cards_owe(ctx);
 	ctx->progress(ctx, STAGE_LOADING, -1, MSG_doing_load);
-	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"), true, &err);
+	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"),
+	                ctx->param_word(ctx, "blas"), &err);
 	if (st == ST_OK) {
 		st = run_card(ctx, dev, &err);
 		dev->ops->close(dev);
@@ -369,9 +397,10 @@ static struct support try_run(struct probe_ctx *ctx)
 {
 	struct support s = {.yes = true};
 	struct error err = {0};
-	struct blas blas;
+	struct blas list[BLAS_FAMILIES];
+	int count;
 
-	if (blas_open(&blas, ctx->arena, ctx->lib_dir, &err) != ST_OK) {
+	if (blas_open(list, &count, ctx->arena, NULL, ctx->lib_dir, &err) != ST_OK) {
 		s.yes = false;
 		reason_set(ctx, &s.reason, MSG_path_error, ctx->probe->name, str_text(&err.text));
 	}
@@ -394,11 +423,13 @@ static double duration(struct probe_ctx *ctx)
 }
 
 static const struct param params[] = {
-	{"order", PARAM_INT, "1", {"2048", "4096", "4096"}, 16, 65536, NULL, MSG_help_gemm_order},
+	{"order", PARAM_INT, "1", {"2048", "4096", "4096"}, 64, 65536, NULL, MSG_help_gemm_order},
 	{"windows", PARAM_INT, "1", {"5", "20", "120"}, 1, 100000, NULL, MSG_help_windows},
 	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 0.001, 60, NULL, MSG_help_window_s},
 	{"warmup_s", PARAM_REAL, "s", {"0.5", "2", "10"}, 0, 180, NULL, MSG_help_warmup_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
+	{"blas", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, "auto|openblas|blis|mkl",
+	 MSG_help_gemm_blas},
 	{0},
 };
 

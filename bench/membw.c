@@ -216,7 +216,7 @@ static enum status run(struct probe_ctx *ctx)
 
 	if (cards_are_gpus(ctx))
 		return cards_owe(ctx);
-	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"), false, &err);
+	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"), NULL, &err);
 	if (st == ST_OK) {
 		st = run_card(ctx, dev, &err);
 		dev->ops->close(dev);

@@ -8,257 +8,73 @@
  * once) is not claimed here. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/unit.h"
 #include "hw/host.h"
-#include "hw/sysfs.h"
-#include "storage_data.h"
-#include "storage_fio.h"
+#include "storage_figures.h"
 
 #define LEAST_FREE (2LL << 30)
 #define QUICK_MOST (4LL << 30)
-#define VERIFY_BLOCKS 2000
-#define MAX_DEPTHS 12
+/* A slow path gets less data than asked for, down to this. */
+#define LEAST_DATA    (16LL << 20)
+#define VERIFY_BLOCKS 1024
+#define VERIFY_LEAST  1000
+#define VERIFY_S      20
+#define MAX_DEPTHS    12
+#define MAX_DEPTH     1024
+#define AUTO_JOBS     16
+#define TRIAL_S	      1
+#define START_S	      2 /* of fio, on a slow path */
 
-enum figure {
-	READ_IOPS, LAT_MEAN, LAT_P99, LAT_P999, LAT_DEPTH1, DATA_REAL, COUNTER_RATIO, WRITE_MBS, ENGINE, DIRECT,
-	FILESYSTEM, FIGURES
-};
+/* --- before anything is written --------------------------------------------- */
 
-/* Both sets of metrics in one order: first the named path's, then local. */
-#define SET(prefix)                                                                                                    \
-	{prefix "storage_read_iops", "IOPS", BETTER_HIGHER, SUBJECT_PATH, BACKEND_ANY,                                 \
-	 "4 KiB random reads completed / seconds, one fio run per operating point"},                                   \
-	{prefix "storage_read_lat_mean_ms", "ms", BETTER_LOWER, SUBJECT_PATH, BACKEND_ANY,                             \
-	 "mean of submission to completion at that point"},                                                            \
-	{prefix "storage_read_lat_p99_ms", "ms", BETTER_LOWER, SUBJECT_PATH, BACKEND_ANY,                              \
-	 "99th percentile of submission to completion at that point"},                                                 \
-	{prefix "storage_read_lat_p999_ms", "ms", BETTER_LOWER, SUBJECT_PATH, BACKEND_ANY,                             \
-	 "99.9th percentile at that point"},                                                                           \
-	{prefix "storage_lat_depth1_us", "us", BETTER_LOWER, SUBJECT_PATH, BACKEND_ANY,                                \
-	 "median latency of one read at a time"},                                                                      \
-	{prefix "storage_data_real", "1", BETTER_HIGHER, SUBJECT_PATH, BACKEND_ANY,                                    \
-	 "random blocks read back as written / blocks read"},                                                          \
-	{prefix "storage_counter_ratio", "1", BETTER_HIGHER, SUBJECT_PATH, BACKEND_ANY,                                \
-	 "bytes the block device read / bytes fio read; below 0.9 a cache answered"},                                  \
-	{prefix "storage_write_mbs", "MB/s", BETTER_HIGHER, SUBJECT_PATH, BACKEND_ANY,                                 \
-	 "bytes of prefill / seconds to the end of fsync, one writer"},                                                \
-	{prefix "storage_engine", "text", BETTER_NEITHER, SUBJECT_PATH, BACKEND_ANY, "first I/O engine that worked"},  \
-	{prefix "storage_direct", "text", BETTER_NEITHER, SUBJECT_PATH, BACKEND_ANY, "whether O_DIRECT was taken"},    \
-	{prefix "storage_fs", "text", BETTER_NEITHER, SUBJECT_PATH, BACKEND_ANY, "file system by statfs type"}
-
-static const struct metric metrics[] = {SET(""), SET("local_"), {0}};
-
-struct work {
-	struct probe_ctx *ctx;
-	const struct metric *set;  /* of this path */
-	bool emitted[FIGURES];
-	struct storage_data data;
-	bool created;              /* its file is ours to remove */
-	struct fio_job job;
-	const char *fio_version, *refused, *fs;
-	int depths[MAX_DEPTHS], n_depths;
-	bool hung;                 /* a run did not end: no further ones */
-	struct fio_result hung_run;
-	int64_t device_bytes;      /* read by the device before the runs; -1 unknown */
-	double fio_bytes;          /* read by fio, ramps included */
-	double done;               /* of the whole, for progress */
-	char device[32];
-};
-
-/* --- emitting ------------------------------------------------------------------------ */
-
-static struct reading blank(const struct work *w, enum figure f)
+/* Whatever went wrong just now: is the path still there? */
+static bool path_gone(struct storage_work *w)
 {
-	struct reading r = reading_init();
+	struct stat info;
+	const char *path = w->created ? w->data.path : w->ctx->scratch;
 
-	r.metric = w->set[f].name;
-	r.subject.kind = SUBJECT_PATH;
-	r.subject.id = w->ctx->subject_id;
-	return r;
-}
-
-static void emit_number(struct work *w, enum figure f, double value, const char *params)
-{
-	struct reading r = blank(w, f);
-
-	r.value_kind = VALUE_NUMBER;
-	r.value = value;
-	r.params = params;
-	w->emitted[f] = true;
-	w->ctx->emit(w->ctx, &r);
-}
-
-static void emit_text(struct work *w, enum figure f, const char *text, const char *params)
-{
-	struct reading r = blank(w, f);
-
-	r.value_kind = VALUE_TEXT;
-	r.text = text;
-	r.params = params;
-	w->emitted[f] = true;
-	w->ctx->emit(w->ctx, &r);
-}
-
-/* Everything not said yet gets this outcome and reason. */
-static void emit_rest(struct work *w, enum outcome outcome, const struct reason *reason)
-{
-	for (int f = 0; f < FIGURES; f++) {
-		struct reading r = blank(w, (enum figure)f);
-
-		if (w->emitted[f])
-			continue;
-		r.outcome = outcome;
-		r.reason = *reason;
-		w->emitted[f] = true;
-		w->ctx->emit(w->ctx, &r);
-	}
-}
-
-static const char *point_params(struct work *w, const struct fio_result *r)
-{
-	struct str text = {0};
-	struct json_out j = json_writer(&text, 0);
-	double cpu = r->usr_cpu + r->sys_cpu;
-	const char *kept;
-
-	json_object_begin(&j, NULL);
-	json_put_int(&j, "depth", w->job.depth);
-	json_put_int(&j, "jobs", w->job.jobs);
-	json_put_string(&j, "engine", w->job.engine);
-	json_put_bool(&j, "direct", w->job.direct);
-	json_put_int(&j, "block_bytes", STORAGE_BLOCK);
-	json_put_int(&j, "size_bytes", w->data.bytes);
-	json_put_number(&j, "runtime_s", r->runtime_s);
-	json_put_string(&j, "fio", r->version);
-	json_put_number(&j, "cpu_percent", cpu);
-	/* fio's threads had no CPU left: the client was the limit, not the path. */
-	json_put_bool(&j, "client_bound", cpu > 90);
-	json_put_number(&j, "share_below_1ms", r->share_below_1ms);
-	json_put_number(&j, "mean_depth", r->depth);
-	json_put_bool(&j, "lat_from_clat", r->lat_from_clat);
-	json_object_end(&j);
-	kept = arena_str(w->ctx->arena, text.data);
-	str_release(&text);
-	return kept;
-}
-
-static void latency_stats(struct reading *r, const struct fio_latency *l, double scale)
-{
-	r->stats[STAT_N] = l->n;
-	r->stats[STAT_MEAN] = l->mean * scale;
-	r->stats[STAT_MIN] = l->min * scale;
-	r->stats[STAT_MAX] = l->max * scale;
-	r->stats[STAT_P50] = l->p50 * scale;
-	r->stats[STAT_P95] = l->p95 * scale;
-	r->stats[STAT_P99] = l->p99 * scale;
-	r->stats[STAT_P99_9] = l->p99_9 * scale;
-}
-
-/* A figure of an operating point, or why there is none. */
-static void emit_point(struct work *w, enum figure f, double value, const struct fio_result *r, const char *point,
-                       const char *params, const struct raw_file *raw)
-{
-	struct reading reading = blank(w, f);
-
-	reading.point = point;
-	reading.params = params;
-	reading.raw = *raw;
-	if (r->outcome != OUTCOME_MEASURED) {
-		reading.outcome = r->outcome;
-		fio_reason(w->ctx, r, &reading.reason);
-	} else if (!isfinite(value)) {
-		reading.outcome = OUTCOME_NOT_MEASURED;
-		reason_set(w->ctx, &reading.reason, MSG_fio_no_latency);
-	} else {
-		reading.value_kind = VALUE_NUMBER;
-		reading.value = value;
-		if (f != READ_IOPS)
-			latency_stats(&reading, &r->lat, f == LAT_DEPTH1 ? 1 : 1e-3);
-	}
-	w->emitted[f] = true;
-	w->ctx->emit(w->ctx, &reading);
-}
-
-/* --- before anything is written ---------------------------------------------------------- */
-
-/* "1,8,32" into different numbers; 0 when it is anything else. */
-static int parse_depths(const char *text, int *depths)
-{
-	int n = 0;
-
-	for (;;) {
-		char *end;
-		long depth = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
-
-		if (depth < 1 || depth > 4096 || n == MAX_DEPTHS || (*end && *end != ','))
-			return 0;
-		for (int i = 0; i < n; i++)
-			if (depths[i] == depth)
-				return 0;
-		depths[n++] = (int)depth;
-		if (!*end)
-			return n;
-		text = end + 1;
-	}
-}
-
-static bool check_depths(struct work *w, struct reason *reason)
-{
-	const char *text = w->ctx->param_word(w->ctx, "depths");
-
-	w->n_depths = parse_depths(text, w->depths);
-	if (w->n_depths == 0)
-		reason_set(w->ctx, reason, MSG_storage_depths, text);
-	return w->n_depths > 0;
-}
-
-/* False with a reason when this is no storage to be judged. */
-static bool check_filesystem(struct work *w, struct reason *reason)
-{
-	struct probe_ctx *ctx = w->ctx;
-	struct statfs info;
-	const char *name;
-
-	if (statfs(ctx->scratch, &info) != 0) {
-		reason_set(ctx, reason, MSG_storage_gone, ctx->subject_id, strerror(errno));
+	if (stat(path, &info) == 0)
 		return false;
-	}
-	name = statfs_name((int64_t)info.f_type);
-	w->fs = name ? name : arena_strf(ctx->arena, "0x%llx", (unsigned long long)info.f_type);
-	emit_text(w, FILESYSTEM, w->fs, NULL);
-	if (strcmp(w->fs, "tmpfs") == 0 || strcmp(w->fs, "ramfs") == 0) {
-		reason_set(ctx, reason, MSG_storage_ram, ctx->subject_id, w->fs);
-		return false;
-	}
+	because(w, OUTCOME_FAILED, MSG_storage_gone, w->ctx->subject_id, strerror(errno));
 	return true;
 }
 
-static bool choose_size(struct work *w, struct reason *reason)
+static bool find_place(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
-	struct statvfs info;
-	int64_t size = ctx->param_int(ctx, "size"), left;
+	struct error err = {0};
 
-	if (statvfs(ctx->scratch, &info) != 0) {
-		reason_set(ctx, reason, MSG_storage_gone, ctx->subject_id, strerror(errno));
+	if (!ctx->scratch)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_scratch);
+	if (storage_place_read(&w->place, ctx->arena, ctx->sys_root, ctx->scratch, &err) != ST_OK) {
+		because(w, OUTCOME_NOT_MEASURED, MSG_storage_unreadable, ctx->subject_id,
+			str_text(&err.text));
+		error_release(&err);
 		return false;
 	}
-	left = (int64_t)info.f_bavail * (int64_t)info.f_frsize;
-	if (left < LEAST_FREE) {
-		reason_set(ctx, reason, MSG_storage_free, ctx->subject_id, fmt_bytes(left), fmt_bytes(LEAST_FREE));
-		return false;
-	}
+	storage_emit_text(w, FILESYSTEM, w->place.fs, NULL);
+	/* A named path owes its figures all the same: memory must not spare it them. */
+	if (strcmp(w->place.kind, "memory") == 0)
+		return because(w, w->local ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,
+			MSG_storage_ram, ctx->subject_id, w->place.fs);
+	return true;
+}
+
+static bool choose_size(struct storage_work *w)
+{
+	struct probe_ctx *ctx = w->ctx;
+	int64_t size = ctx->param_int(ctx, "size"), left = w->place.free_bytes;
+
+	if (left < LEAST_FREE)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_free, ctx->subject_id,
+			fmt_bytes(left), fmt_bytes(LEAST_FREE));
 	if (size > left / 10)
 		size = left / 10;
 	if (ctx->budget == BUDGET_QUICK && size > QUICK_MOST)
@@ -267,251 +83,360 @@ static bool choose_size(struct work *w, struct reason *reason)
 	return true;
 }
 
-/* --- data ------------------------------------------------------------------------------------ */
+/* --- data --------------------------------------------- */
+
+static int64_t within(const struct storage_work *w, double seconds)
+{
+	int64_t until = clock_now(w->ctx->clock) + (int64_t)(seconds * 1e9);
+
+	return until < w->ctx->deadline_ns ? until : w->ctx->deadline_ns;
+}
 
 static bool writing_goes_on(void *arg, int64_t done)
 {
-	struct work *w = arg;
+	struct storage_work *w = arg;
 
-	w->ctx->progress(w->ctx, STAGE_PREPARING, (double)done / (double)w->data.bytes, MSG_storage_writing);
-	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
+	w->ctx->progress(
+		w->ctx, STAGE_PREPARING, (double)done / (double)w->data.bytes, MSG_storage_writing);
+	return clock_now(w->ctx->clock) < w->write_until_ns;
 }
 
-/* The storage's own errors are its failure; a full or closed one was not tested. */
-static enum outcome outcome_of(enum status st)
+static bool write_fault(struct storage_work *w, enum status st, const char *why)
 {
-	return st == ST_IO ? OUTCOME_FAILED : st == ST_TIMEOUT ? OUTCOME_TIMED_OUT : OUTCOME_NOT_MEASURED;
+	if (st == ST_NOSPACE)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_fio_no_space, why);
+	if (path_gone(w))
+		return false;
+	return because(w, st == ST_IO ? OUTCOME_FAILED : OUTCOME_NOT_MEASURED,
+		MSG_storage_write_failed, why);
 }
 
-static bool write_data(struct work *w, struct reason *reason, enum outcome *outcome)
+static bool write_data(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct storage_written written;
 	struct error err = {0};
+	int64_t asked = w->data.bytes;
 	enum status st;
 
 	w->data.path = arena_strf(ctx->arena, "%s/data", ctx->scratch);
 	w->data.seed = ctx->seed;
 	w->data.go_on = writing_goes_on;
 	w->data.arg = w;
+	w->write_until_ns = within(w, ctx->param_real(ctx, "write_s"));
 	st = storage_write(&written, &w->data, ctx->clock, &err);
 	w->created = written.created;
-	if (st == ST_OK)
-		emit_number(w, WRITE_MBS, (double)written.bytes / written.seconds / 1e6,
-		            written.direct ? "{\"direct\":true}" : "{\"direct\":false}");
-	else if (st == ST_NOSPACE)
-		reason_set(ctx, reason, MSG_fio_no_space, str_text(&err.text));
-	else
-		reason_set(ctx, reason, MSG_storage_write_failed, str_text(&err.text));
-	*outcome = outcome_of(st);
+	if (st != ST_OK)
+		write_fault(w, st, str_text(&err.text));
 	error_release(&err);
-	return st == ST_OK;
+	if (st != ST_OK)
+		return false;
+	w->data.bytes = written.bytes;
+	if (written.bytes < asked && written.bytes < LEAST_DATA)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_slow_write, ctx->subject_id,
+			fmt_bytes(written.bytes), fmt_duration(written.seconds));
+	storage_emit_number(w, WRITE_MBS, (double)written.bytes / written.seconds / 1e6,
+		arena_strf(ctx->arena, "{\"direct\":%s,\"bytes\":%lld,\"asked_bytes\":%lld}",
+			written.direct ? "true" : "false", (long long)written.bytes,
+			(long long)ctx->param_int(ctx, "size")));
+	return true;
 }
 
-static bool verify_data(struct work *w, struct reason *reason, enum outcome *outcome)
+/* Some file systems account for blocks only when they commit (ZFS, 5 s). A file
+ * system that does not account at all says 0. */
+static double allocated_share(struct storage_work *w)
+{
+	double share = 0;
+
+	for (int i = 0; i < 14; i++) {
+		share = (double)storage_allocated(&w->data) / (double)w->data.bytes;
+		if (share <= 0 || share >= 0.99)
+			break;
+		clock_sleep(w->ctx->clock, NS_PER_S / 2);
+	}
+	return share;
+}
+
+static bool verifying_goes_on(void *arg, int64_t offset)
+{
+	struct storage_work *w = arg;
+
+	(void)offset;
+	return clock_now(w->ctx->clock) < w->verify_until_ns;
+}
+
+/* Blocks that came back, and what it means for the figures to come. */
+static bool judge_check(struct storage_work *w, const struct storage_check *c, double share)
+{
+	int64_t due = w->data.bytes / STORAGE_BLOCK < VERIFY_LEAST ? w->data.bytes / STORAGE_BLOCK
+								   : VERIFY_LEAST;
+
+	if (c->right < c->blocks)
+		return because(w, OUTCOME_FAILED, MSG_storage_not_real,
+			tmpf("%lld", (long long)(c->blocks - c->right)),
+			tmpf("%lld", (long long)c->blocks), tmpf("%lld", (long long)c->zero),
+			tmpf("%lld", (long long)c->moved), tmpf("%lld", (long long)c->foreign));
+	if (c->blocks < due)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_slow_verify,
+			tmpf("%lld", (long long)c->blocks), tmpf("%d", VERIFY_S));
+	if (share > 0 && share < 0.99)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_sparse, w->ctx->subject_id,
+			tmpf("%.0f", share * 100));
+	return true;
+}
+
+static bool verify_data(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
-	struct storage_check check;
+	struct storage_check c;
 	struct error err = {0};
-	enum status st = storage_verify(&check, &w->data, VERIFY_BLOCKS, &err);
+	enum status st;
+	double share;
 
-	if (st != ST_OK) {
-		reason_set(ctx, reason, MSG_storage_read_failed, str_text(&err.text));
-		*outcome = outcome_of(st);
-		error_release(&err);
+	w->data.go_on = verifying_goes_on;
+	w->verify_until_ns = within(w, VERIFY_S);
+	st = storage_verify(&c, &w->data, VERIFY_BLOCKS, &err);
+	if (st != ST_OK && !path_gone(w))
+		because(w, st == ST_PERMISSION ? OUTCOME_NOT_MEASURED : OUTCOME_FAILED,
+			MSG_storage_read_failed, str_text(&err.text));
+	error_release(&err);
+	if (st != ST_OK)
 		return false;
-	}
-	emit_number(w, DATA_REAL, (double)check.right / (double)check.blocks,
-	            arena_strf(ctx->arena, "{\"blocks\":%lld,\"wrong\":%lld,\"first_wrong\":%lld,\"allocated_share\":%.4f}",
-	                       (long long)check.blocks, (long long)(check.blocks - check.right),
-	                       (long long)check.first_wrong, (double)check.allocated / (double)w->data.bytes));
-	if (check.right == check.blocks)
-		return true;
-	reason_set(ctx, reason, MSG_storage_not_real, tmpf("%lld", (long long)(check.blocks - check.right)),
-	           tmpf("%lld", (long long)check.blocks));
-	return false;
+	share = allocated_share(w);
+	if (c.right < c.blocks || c.blocks >= VERIFY_LEAST ||
+		c.blocks == w->data.bytes / STORAGE_BLOCK)
+		storage_emit_number(w, DATA_REAL, (double)c.right / (double)c.blocks,
+			arena_strf(ctx->arena,
+				"{\"blocks\":%lld,\"zero\":%lld,\"moved\":%lld,\"foreign\":%lld,"
+				"\"first_wrong\":%lld,\"allocated_share\":%.4f}",
+				(long long)c.blocks, (long long)c.zero, (long long)c.moved,
+				(long long)c.foreign, (long long)c.first_wrong, share));
+	return judge_check(w, &c, share);
 }
 
-/* --- the device's own counters ------------------------------------------------------------------ */
-
-/* Bytes read so far by the block device below the file; -1: there is none (a
- * network or stacked file system). */
-static int64_t device_bytes(struct work *w)
-{
-	struct str text = {0};
-	long long sectors = -1;
-	struct stat info;
-
-	if (stat(w->data.path, &info) != 0)
-		return -1;
-	snprintf(w->device, sizeof(w->device), "%u:%u", major(info.st_dev), minor(info.st_dev));
-	if (sys_read(&text, w->ctx->sys_root, tmpf("/sys/dev/block/%s/stat", w->device)))
-		if (sscanf(str_text(&text), "%*u %*u %lld", &sectors) != 1)
-			sectors = -1;
-	str_release(&text);
-	return sectors < 0 ? -1 : (int64_t)sectors * 512;
-}
-
-static void emit_counter_ratio(struct work *w)
-{
-	struct reading r = blank(w, COUNTER_RATIO);
-	int64_t now = device_bytes(w);
-
-	w->emitted[COUNTER_RATIO] = true;
-	if (w->device_bytes < 0 || now < 0 || w->fio_bytes <= 0) {
-		r.outcome = OUTCOME_NOT_MEASURED;
-		reason_set(w->ctx, &r.reason, MSG_storage_no_counter, w->ctx->subject_id, w->fs);
-	} else {
-		r.value_kind = VALUE_NUMBER;
-		r.value = (double)(now - w->device_bytes) / w->fio_bytes;
-		r.params = arena_strf(w->ctx->arena, "{\"device\":\"%s\",\"fio_bytes\":%.0f}", w->device, w->fio_bytes);
-	}
-	w->ctx->emit(w->ctx, &r);
-}
-
-/* --- operating points ------------------------------------------------------------------------------ */
+/* --- operating points --------------------------------------------- */
 
 static bool reading_goes_on(void *arg, double seconds)
 {
-	struct work *w = arg;
-	double of = w->job.runtime_s + w->job.ramp_s;
+	struct storage_work *w = arg;
+	double done = fmin(seconds / (w->job.runtime_s + w->job.ramp_s), 1);
 
-	w->ctx->progress(w->ctx, STAGE_MEASURING, fmin(seconds / of, 1), MSG_storage_reading);
+	w->ctx->progress(
+		w->ctx, STAGE_MEASURING, (w->point + done) / w->points, MSG_storage_reading);
 	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
-/* Threads to spread a depth over: one CPU cannot drive a fast device, and psync
- * has one outstanding I/O a thread. */
-static int jobs_for(struct work *w, int depth)
+/* Threads to spread a depth over: one CPU cannot drive a fast device. */
+static int jobs_for(struct storage_work *w, int depth)
 {
 	int jobs = (int)w->ctx->param_int(w->ctx, "jobs");
 
-	if (strcmp(w->job.engine, "psync") == 0)
-		return depth;
-	if (jobs == 0)
+	if (jobs == 0) {
 		host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &jobs);
+		jobs = jobs < AUTO_JOBS ? jobs : AUTO_JOBS;
+	}
 	/* All have the same depth, and together the one asked for. */
 	while (jobs > 1 && depth % jobs)
 		jobs--;
 	return jobs > 1 ? jobs : 1;
 }
 
-/* Runs one point; *params is NULL when it gave no figures. */
-static void run_point(struct work *w, int depth, const char *name, struct fio_result *r, struct raw_file *raw,
-                      const char **params)
+/* An engine that takes one I/O at a time shows in the depths fio saw: each is
+ * counted at the power of two below it, from 64 on at 64. */
+static bool depth_reached(struct storage_work *w, const struct fio_result *r)
+{
+	int each = w->job.depth / fio_threads(&w->job), floor = 1;
+
+	while (floor * 2 <= each && floor < 64)
+		floor *= 2;
+	if (isnan(r->depth) || r->depth >= 0.5 * floor)
+		return true;
+	return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depth, tmpf("%d", each),
+		tmpf("%.1f", r->depth));
+}
+
+/* Runs one point; false with the reason when it gave no figures. Counters of the
+ * device hold the ramp, fio's figures do not. */
+static bool run_point(struct storage_work *w, int depth, struct fio_result *r, struct raw_file *raw)
 {
 	struct probe_ctx *ctx = w->ctx;
+	int64_t before = storage_device_bytes(&w->place, ctx->sys_root), after;
+	double needed = w->job.ramp_s + w->job.runtime_s + START_S;
 	const char *text;
 
-	*raw = (struct raw_file){0};
-	*params = NULL;
-	if (w->hung) {
-		*r = w->hung_run;
-		return;
-	}
+	if (clock_now(ctx->clock) + (int64_t)(needed * 1e9) > ctx->deadline_ns)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_time);
 	w->job.depth = depth;
 	w->job.jobs = jobs_for(w, depth);
 	w->job.seed = ctx->seed * 31 + (uint64_t)depth;
 	fio_run(ctx, &w->job, r, &text);
-	ctx->save_raw(ctx, name, text, strlen(text), raw);
-	/* A path that hangs would cost every further point its deadline. */
-	w->hung = r->outcome == OUTCOME_TIMED_OUT;
-	w->hung_run = *r;
-	if (r->outcome != OUTCOME_MEASURED)
-		return;
-	/* Counters include the ramp, fio's figures do not. */
-	w->fio_bytes += r->io_bytes * (1 + w->job.ramp_s / r->runtime_s);
-	*params = point_params(w, r);
-}
-
-static void measure_depth1(struct work *w)
-{
-	struct fio_result r;
-	struct raw_file raw;
-	const char *params;
-
-	run_point(w, 1, "fio-latency.json", &r, &raw, &params);
-	emit_point(w, LAT_DEPTH1, r.lat.p50, &r, NULL, params, &raw);
-}
-
-static void measure_point(struct work *w, int depth)
-{
-	const char *point = arena_strf(w->ctx->arena, "depth=%d", depth);
-	struct fio_result r;
-	struct raw_file raw;
-	const char *params;
-
-	run_point(w, depth, tmpf("fio-depth%d.json", depth), &r, &raw, &params);
-	emit_point(w, READ_IOPS, r.iops, &r, point, params, &raw);
-	emit_point(w, LAT_MEAN, r.lat.mean * 1e-3, &r, point, params, &raw);
-	emit_point(w, LAT_P99, r.lat.p99 * 1e-3, &r, point, params, &raw);
-	emit_point(w, LAT_P999, r.lat.p99_9 * 1e-3, &r, point, params, &raw);
-}
-
-static bool choose_engine(struct work *w, struct reason *reason, enum outcome *outcome)
-{
-	struct probe_ctx *ctx = w->ctx;
-	struct fio_result last;
-	const char *engine;
-
-	w->job = (struct fio_job){.file = w->data.path, .bytes = w->data.bytes, .depth = 1, .jobs = 1,
-	                          .runtime_s = 0.5, .seed = ctx->seed, .tick = reading_goes_on, .arg = w};
-	engine = fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &w->refused, &last);
-	if (!engine) {
-		*outcome = last.outcome;
-		fio_reason(ctx, &last, reason);
+	ctx->save_raw(ctx, tmpf("fio-depth%d.json", depth), text, strlen(text), raw);
+	if (r->outcome != OUTCOME_MEASURED) {
+		if (!path_gone(w)) {
+			w->outcome = r->outcome;
+			fio_reason(ctx, r, &w->reason);
+		}
 		return false;
 	}
-	{
-		struct str params = {0};
-		struct json_out j = json_writer(&params, 0);
+	after = storage_device_bytes(&w->place, ctx->sys_root);
+	w->counted = w->counted && before >= 0 && after >= before;
+	w->device_bytes += (double)(after - before);
+	w->fio_bytes += r->io_bytes * (1 + w->job.ramp_s / r->runtime_s);
+	return depth_reached(w, r);
+}
 
-		json_object_begin(&j, NULL);
-		json_put_string(&j, "refused", *w->refused ? w->refused : NULL);
-		json_put_string(&j, "fio", w->fio_version);
-		json_object_end(&j);
-		emit_text(w, ENGINE, engine, arena_str(ctx->arena, params.data));
-		str_release(&params);
+/* The rest of the points is no use when the storage itself gave up. */
+static bool measure_points(struct storage_work *w, const int *depths)
+{
+	bool storage_broke = false;
+
+	w->counted = true;
+	for (w->point = 0; w->point < w->points; w->point++) {
+		int depth = depths[w->point];
+		struct raw_file raw = {0};
+		struct fio_result r;
+
+		if (!storage_broke && run_point(w, depth, &r, &raw)) {
+			storage_emit_point(w, storage_point_name(w, depth), &r, &raw);
+			continue;
+		}
+		storage_broke = storage_broke || w->outcome != OUTCOME_NOT_MEASURED;
+		storage_emit_missing_point(w, depth);
 	}
-	emit_text(w, DIRECT, w->job.direct ? "yes" : "no", NULL);
+	return !storage_broke;
+}
+
+static void emit_counter_ratio(struct storage_work *w)
+{
+	if (w->counted && w->fio_bytes > 0) {
+		storage_emit_number(w, COUNTER_RATIO, w->device_bytes / w->fio_bytes,
+			arena_strf(w->ctx->arena,
+				"{\"device\":\"%s\",\"device_bytes\":%.0f,\"fio_bytes\":%.0f}",
+				w->place.device, w->device_bytes, w->fio_bytes));
+		return;
+	}
+	if (!w->place.device)
+		because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_counter, w->ctx->subject_id,
+			w->place.fs);
+	storage_emit_missing(w, COUNTER_RATIO, NULL);
+}
+
+/* --- parameters --------------------------------------------- */
+
+/* "4,8,32" into different numbers, with 1 always before them; 0 when it is
+ * anything else. */
+static int parse_depths(const char *text, int *depths)
+{
+	int n = 1;
+
+	depths[0] = 1;
+	for (;;) {
+		char *end;
+		long depth = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+
+		if (depth < 1 || depth > MAX_DEPTH || n == MAX_DEPTHS || (*end && *end != ','))
+			return 0;
+		for (int i = 1; i < n; i++)
+			if (depths[i] == depth)
+				return 0;
+		depths[n] = (int)depth;
+		n += depth > 1;
+		if (!*end)
+			return n;
+		text = end + 1;
+	}
+}
+
+static bool read_params(struct storage_work *w, int *depths)
+{
+	struct probe_ctx *ctx = w->ctx;
+	double runtime = ctx->param_real(ctx, "runtime_s"), ramp = ctx->param_real(ctx, "ramp_s");
+
+	w->points = parse_depths(ctx->param_word(ctx, "depths"), depths);
+	if (w->points == 0)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depths,
+			ctx->param_word(ctx, "depths"), tmpf("%d", MAX_DEPTH),
+			tmpf("%d", MAX_DEPTHS - 1));
+	/* fio counts nothing when the ramp is not the shorter of the two. */
+	if (ramp >= runtime)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_ramp, fmt_value(ramp),
+			fmt_value(runtime));
+	return true;
+}
+
+/* The trial runs at the greatest depth: an engine may take one I/O and have no
+ * room for a hundred. */
+static bool choose_engine(struct storage_work *w, const int *depths)
+{
+	struct probe_ctx *ctx = w->ctx;
+	struct fio_result last = {0};
+	struct str params = {0};
+	struct json_out j = json_writer(&params, 0);
+	const char *refused;
+	int most = 1;
+
+	for (int i = 0; i < w->points; i++)
+		most = depths[i] > most ? depths[i] : most;
+	w->job = (struct fio_job){.tool = &w->tool,
+		.dir = ctx->scratch,
+		.file = "data",
+		.bytes = w->data.bytes,
+		.depth = most,
+		.jobs = jobs_for(w, most),
+		.runtime_s = TRIAL_S,
+		.seed = ctx->seed,
+		.tick = reading_goes_on,
+		.arg = w};
+	if (!fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &refused, &last)) {
+		if (path_gone(w))
+			return false;
+		w->outcome = last.outcome;
+		fio_reason(ctx, &last, &w->reason);
+		return false;
+	}
+	json_object_begin(&j, NULL);
+	json_put_string(&j, "refused", refused);
+	json_put_string(&j, "fio", w->tool.version);
+	json_object_end(&j);
+	storage_emit_text(w, ENGINE, w->job.engine, arena_str(ctx->arena, params.data));
+	str_release(&params);
+	storage_emit_text(w, DIRECT, w->job.direct ? "yes" : "no", NULL);
 	w->job.runtime_s = ctx->param_real(ctx, "runtime_s");
 	w->job.ramp_s = ctx->param_real(ctx, "ramp_s");
 	return true;
 }
 
-static bool measure(struct work *w, struct reason *reason, enum outcome *outcome)
+/* --- the probe --------------------------------------------- */
+
+static bool measure(struct storage_work *w)
 {
-	if (!choose_engine(w, reason, outcome))
+	int depths[MAX_DEPTHS];
+
+	w->outcome = OUTCOME_NOT_MEASURED;
+	if (!read_params(w, depths) || !fio_available(w->ctx, &w->tool, &w->reason) ||
+		!find_place(w) || !choose_size(w) || !write_data(w) || !verify_data(w) ||
+		!choose_engine(w, depths))
 		return false;
-	w->device_bytes = device_bytes(w);
-	measure_depth1(w);
-	for (int i = 0; i < w->n_depths; i++)
-		measure_point(w, w->depths[i]);
-	emit_counter_ratio(w);
+	if (measure_points(w, depths))
+		emit_counter_ratio(w);
 	return true;
 }
-
-/* --- the probe ----------------------------------------------------------------------------------------- */
 
 static enum status run(struct probe_ctx *ctx)
 {
 	bool local = strcmp(ctx->param_word(ctx, "shared"), "local") == 0;
-	struct work w = {.ctx = ctx, .set = metrics + (local ? FIGURES : 0), .device_bytes = -1};
-	enum outcome outcome = OUTCOME_NOT_MEASURED;
-	struct reason reason = {0};
-	bool ok;
+	struct storage_work w = {
+		.ctx = ctx, .local = local, .set = storage_metrics + (local ? FIGURES : 0)};
 
 	ctx->progress(ctx, STAGE_PREPARING, -1, MSG_storage_writing);
-	ok = check_depths(&w, &reason) && fio_available(ctx, &w.fio_version, &reason) &&
-	     check_filesystem(&w, &reason) && choose_size(&w, &reason) && write_data(&w, &reason, &outcome) &&
-	     verify_data(&w, &reason, &outcome) && measure(&w, &reason, &outcome);
-	if (!ok)
-		emit_rest(&w, outcome, &reason);
+	measure(&w);
+	storage_emit_rest(&w);
 	if (w.created)
 		unlink(w.data.path);
 	return ST_OK;
 }
 
+/* A missing fio is a reason for each path, which only run() knows. */
 static struct support supported(struct probe_ctx *ctx)
 {
 	(void)ctx;
@@ -521,31 +446,37 @@ static struct support supported(struct probe_ctx *ctx)
 static struct support try_run(struct probe_ctx *ctx)
 {
 	struct support s = {.yes = false};
-	const char *version;
+	struct fio_tool tool;
 
-	s.yes = fio_available(ctx, &version, &s.reason);
+	s.yes = fio_available(ctx, &tool, &s.reason);
 	return s;
 }
 
 static double duration(struct probe_ctx *ctx)
 {
 	int depths[MAX_DEPTHS];
-	int n = parse_depths(ctx->param_word(ctx, "depths"), depths) + 1;
+	int n = parse_depths(ctx->param_word(ctx, "depths"), depths);
 
-	/* Prefill at 100 MB/s is what a slow shared file system takes. */
-	return n * (ctx->param_real(ctx, "runtime_s") + ctx->param_real(ctx, "ramp_s") + 0.5) + 3 +
-	       ctx->param_real(ctx, "size") / 100e6;
+	/* Writing at 100 MB/s is what a slow shared file system takes. */
+	return n * (ctx->param_real(ctx, "runtime_s") + ctx->param_real(ctx, "ramp_s") + 0.5) +
+	       fmin((double)ctx->param_int(ctx, "size") / 100e6, ctx->param_real(ctx, "write_s")) +
+	       TRIAL_S + 5;
 }
 
 static const struct param params[] = {
-	{"size", PARAM_SIZE, "B", {"1G", "16G", "64G"}, 1 << 20, 0x1p50, NULL, MSG_help_storage_size},
-	{"runtime_s", PARAM_REAL, "s", {"5", "15", "60"}, 0.5, 86400, NULL, MSG_help_storage_runtime},
+	{"size", PARAM_SIZE, "B", {"1G", "8G", "64G"}, 1 << 20, 0x1p50, NULL,
+		MSG_help_storage_size},
+	{"write_s", PARAM_REAL, "s", {"30", "90", "900"}, 1, 86400, NULL, MSG_help_storage_write},
+	{"runtime_s", PARAM_REAL, "s", {"5", "20", "60"}, 0.5, 86400, NULL,
+		MSG_help_storage_runtime},
 	{"ramp_s", PARAM_REAL, "s", {"1", "3", "10"}, 0, 600, NULL, MSG_help_storage_ramp},
-	{"depths", PARAM_WORD, "", {"4,16,64", "2,4,8,16,32,64,128", "1,2,4,8,16,32,64,128,256"}, 0, 0, NULL,
-	 MSG_help_storage_depths},
+	{"depths", PARAM_WORD, "", {"4,16,64", "2,4,8,16,32,64,128", "2,4,8,16,32,64,128,256"}, 0,
+		0, NULL, MSG_help_storage_depths},
 	{"jobs", PARAM_INT, "1", {"0", "0", "0"}, 0, 1024, NULL, MSG_help_storage_jobs},
-	{"engine", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, "auto|io_uring|libaio|psync", MSG_help_storage_engine},
-	{"shared", PARAM_WORD, "", {"named", "named", "named"}, 0, 0, "named|local", MSG_help_storage_shared},
+	{"engine", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, "auto|io_uring|libaio|psync",
+		MSG_help_storage_engine},
+	{"shared", PARAM_WORD, "", {"named", "named", "named"}, 0, 0, "named|local",
+		MSG_help_storage_shared},
 	{0},
 };
 
@@ -556,10 +487,10 @@ const struct probe probe_storage = {
 	.phase = "storage",
 	.exclusive = true,
 	.needs_storage = true,
-	.seconds = {37, 320, 1300},
+	.seconds = {43, 280, 1340},
 	.duration = duration,
 	.params = params,
-	.metrics = metrics,
+	.metrics = storage_metrics,
 	.supported = supported,
 	.try_run = try_run,
 	.run = run,

@@ -1,20 +1,25 @@
 /* fio as a child: command line, deadline, engine trials. */
 #include "storage_fio.h"
 
+#include <math.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 
 #define OUTPUT_LIMIT ((size_t)16 << 20)
+#define SLACK_S	     30 /* start, layout checks and end of fio beside its run */
+
+/* First version whose units and percentiles are read here without a guess. */
+#define NEEDED	     "3.0"
 #define MAJOR_NEEDED 3
 
 /* Why `fio --version` gave no version. */
-static void say_unusable(struct probe_ctx *ctx, struct reason *reason, enum status st, const struct proc_end *end,
-                         const char *text, const struct error *err)
+static void say_unusable(struct probe_ctx *ctx, struct reason *reason, enum status st,
+	const struct proc_end *end, const char *text, const struct error *err)
 {
 	if (st == ST_NOTFOUND)
-		reason_set(ctx, reason, MSG_fio_missing);
+		reason_set(ctx, reason, MSG_fio_missing, NEEDED);
 	else if (st != ST_OK)
 		reason_set(ctx, reason, MSG_fio_unusable, str_text(&err->text));
 	else if (end->timed_out)
@@ -22,12 +27,13 @@ static void say_unusable(struct probe_ctx *ctx, struct reason *reason, enum stat
 	else if (end->signal)
 		reason_set(ctx, reason, MSG_fio_killed, tmpf("%d", end->signal));
 	else if (end->exit_code != 0)
-		reason_set(ctx, reason, MSG_fio_no_json, tmpf("%d", end->exit_code), str_text(&end->err));
+		reason_set(ctx, reason, MSG_fio_no_json, tmpf("%d", end->exit_code),
+			str_text(&end->err));
 	else
 		reason_set(ctx, reason, MSG_fio_no_version, text);
 }
 
-bool fio_available(struct probe_ctx *ctx, const char **version, struct reason *reason)
+bool fio_available(struct probe_ctx *ctx, struct fio_tool *tool, struct reason *reason)
 {
 	static const char *const argv[] = {"fio", "--version", NULL};
 	struct spawn_spec spec = {.argv = argv, .deadline_s = 20, .max_out = 4096};
@@ -37,69 +43,103 @@ bool fio_available(struct probe_ctx *ctx, const char **version, struct reason *r
 	int major = 0, minor = 0;
 	enum status st = spawn_run(&spec, &out, &end, &err);
 	const char *text = arena_strn(ctx->arena, str_text(&out), strcspn(str_text(&out), "\n"));
-	bool known = st == ST_OK && end.exit_code == 0 && fio_version_parse(text, &major, &minor);
 
-	if (!known)
+	*reason = (struct reason){0};
+	if (st != ST_OK || end.exit_code != 0 || !fio_version_parse(text, &major, &minor))
 		say_unusable(ctx, reason, st, &end, text, &err);
 	else if (major < MAJOR_NEEDED)
-		reason_set(ctx, reason, MSG_fio_old, text);
-	*version = text;
+		reason_set(ctx, reason, MSG_fio_old, text, NEEDED);
+	*tool = (struct fio_tool){text, major > 3 || (major == 3 && minor >= 18)};
 	str_release(&out);
 	str_release(&end.err);
 	error_release(&err);
-	return known && major >= MAJOR_NEEDED;
+	return !reason->code;
+}
+
+int fio_threads(const struct fio_job *job)
+{
+	return strcmp(job->engine, "psync") == 0 ? job->depth : job->jobs;
 }
 
 /* Options of the output go before the first job, or a banner leaks into it. The
- * file is named from its own directory: fio cuts names at colons, # and ;. */
-static void command_line(struct probe_ctx *ctx, const struct fio_job *job, const char *argv[], int max)
+ * two percentile options exclude each other before 3.18. */
+static const char *const *command_line(struct arena *a, const struct fio_job *job)
 {
-	struct arena *a = ctx->arena;
-	int per_job = job->depth / job->jobs > 0 ? job->depth / job->jobs : 1;
+	int threads = fio_threads(job);
 	const char *list[] = {
-		"fio", "--output-format=json+", "--thread", "--eta=never", "--name=read",
-		arena_strf(a, "--filename=%s", strrchr(job->file, '/') + 1), arena_strf(a, "--size=%lld", (long long)job->bytes),
-		"--rw=randread", "--bs=4k", "--readonly", "--allow_file_create=0",
-		arena_strf(a, "--ioengine=%s", job->engine), arena_strf(a, "--direct=%d", job->direct),
-		arena_strf(a, "--iodepth=%d", per_job), arena_strf(a, "--numjobs=%d", job->jobs),
-		"--time_based", arena_strf(a, "--runtime=%dms", (int)(job->runtime_s * 1000)),
-		arena_strf(a, "--ramp_time=%dms", (int)(job->ramp_s * 1000)),
-		"--randrepeat=0", arena_strf(a, "--randseed=%llu", (unsigned long long)(job->seed >> 1)),
-		"--norandommap", "--group_reporting", "--lat_percentiles=1", "--clat_percentiles=1",
-		"--percentile_list=50:90:95:99:99.5:99.9:99.99:100", NULL};
-	int n = 0;
+		"fio",
+		"--output-format=json+",
+		"--thread",
+		"--eta=never",
+		"--readonly",
+		"--name=read",
+		arena_strf(a, "--filename=%s", job->file),
+		arena_strf(a, "--size=%lld", (long long)job->bytes),
+		"--allow_file_create=0",
+		"--rw=randread",
+		"--bs=4k",
+		"--norandommap",
+		"--randrepeat=0",
+		arena_strf(a, "--randseed=%llu", (unsigned long long)(job->seed >> 1)),
+		arena_strf(a, "--ioengine=%s", job->engine),
+		arena_strf(a, "--direct=%d", job->direct),
+		arena_strf(a, "--numjobs=%d", threads),
+		arena_strf(a, "--iodepth=%d", job->depth / threads),
+		"--group_reporting",
+		"--time_based",
+		arena_strf(a, "--runtime=%ldms", lround(job->runtime_s * 1e3)),
+		arena_strf(a, "--ramp_time=%ldms", lround(job->ramp_s * 1e3)),
+		"--percentile_list=50:90:95:99:99.5:99.9:99.99:100",
+		"--clat_percentiles=1",
+		job->tool->lat_percentiles ? "--lat_percentiles=1" : NULL,
+		NULL,
+	};
+	const char **argv = arena_array(a, sizeof(list) / sizeof(*list), sizeof(*list));
 
-	for (; list[n] && n < max - 1; n++)
-		argv[n] = list[n];
-	argv[n] = NULL;
+	memcpy(argv, list, sizeof(list));
+	return argv;
 }
 
-void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result, const char **raw)
+/* An end that fio itself could not report. */
+static void judge_end(struct probe_ctx *ctx, struct fio_result *r, enum status st,
+	const struct proc_end *end, const struct error *err)
 {
-	const char *argv[40];
-	struct spawn_spec spec = {.argv = argv, .max_out = OUTPUT_LIMIT, .tick = job->tick, .arg = job->arg};
-	struct fio_asked asked = {.runtime_s = job->runtime_s};
+	const char *seconds = arena_strf(ctx->arena, "%.0f", end->seconds);
+
+	if (st != ST_OK) {
+		r->outcome = OUTCOME_NOT_MEASURED;
+		r->reason = MSG_fio_unusable;
+		r->args[0] = arena_str(ctx->arena, str_text(&err->text));
+	} else if (end->unkillable || end->timed_out || end->stopped) {
+		/* Stopped by our tick: begun with time to spare, and not ended in it. */
+		r->outcome = OUTCOME_TIMED_OUT;
+		r->reason = end->unkillable ? MSG_fio_stuck : MSG_fio_timed_out;
+		r->args[0] = seconds;
+	}
+}
+
+void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result,
+	const char **raw)
+{
+	struct spawn_spec spec = {
+		.argv = command_line(ctx->arena, job),
+		.cwd = job->dir,
+		.deadline_s = job->ramp_s + job->runtime_s + SLACK_S,
+		.max_out = OUTPUT_LIMIT,
+		.tick = job->tick,
+		.arg = job->arg,
+	};
 	struct proc_end end = {.exit_code = -1};
 	struct str out = {0};
 	struct error err = {0};
-	enum status st;
+	enum status st = spawn_run(&spec, &out, &end, &err);
+	struct fio_asked asked = {.runtime_s = job->runtime_s,
+		.exit_code = end.exit_code,
+		.signal = end.signal,
+		.err = str_text(&end.err)};
 
-	command_line(ctx, job, argv, 40);
-	spec.cwd = arena_strn(ctx->arena, job->file, (size_t)(strrchr(job->file, '/') - job->file));
-	spec.deadline_s = job->ramp_s + job->runtime_s + 30;
-	st = spawn_run(&spec, &out, &end, &err);
-	asked.exit_code = end.exit_code;
-	asked.signal = end.signal;
-	asked.err = str_text(&end.err);
 	fio_read(result, ctx->arena, str_text(&out), out.len, &asked);
-	if (st != ST_OK || end.timed_out || end.stopped || end.unkillable) {
-		result->outcome = st == ST_OK ? OUTCOME_TIMED_OUT : OUTCOME_NOT_MEASURED;
-		result->reason = st != ST_OK       ? MSG_fio_unusable
-		                 : end.unkillable  ? MSG_fio_stuck
-		                                   : MSG_fio_timed_out;
-		result->args[0] = st == ST_OK ? arena_strf(ctx->arena, "%.0f", end.seconds)
-		                              : arena_str(ctx->arena, str_text(&err.text));
-	}
+	judge_end(ctx, result, st, &end, &err);
 	if (raw)
 		*raw = arena_strn(ctx->arena, str_text(&out), out.len);
 	str_release(&out);
@@ -116,33 +156,58 @@ void fio_reason(struct probe_ctx *ctx, const struct fio_result *r, struct reason
 	reason_set_list(ctx, reason, r->reason, args);
 }
 
-const char *fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
-                              const char **refused, struct fio_result *last)
+/* --- engines --------------------------------------------- */
+
+/* Another engine may do better: fio came to an error before any I/O moved a
+ * byte, or did not get as far as a result. Not by errno: a sandbox answers
+ * EPERM, ENOSYS or EOPNOTSUPP as it likes. */
+static bool never_began(const struct fio_result *r)
+{
+	return (r->error != 0 && r->io_bytes == 0) || r->reason == MSG_fio_no_json ||
+	       r->reason == MSG_fio_silent;
+}
+
+struct trial {
+	const char *wanted;
+	struct str why;
+	bool direct_refused; /* by an engine that works otherwise */
+	bool over;	     /* chosen, or no use to go on */
+};
+
+static void try_engine(struct probe_ctx *ctx, struct trial *t, struct fio_job *job,
+	const char *engine, struct fio_result *last)
+{
+	if (strcmp(t->wanted, "auto") != 0 && strcmp(t->wanted, engine) != 0)
+		return;
+	/* Buffered libaio waits inside its submission: its depth is fiction. */
+	if (!job->direct && strcmp(t->wanted, "auto") == 0 && strcmp(engine, "libaio") == 0)
+		return;
+	job->engine = engine;
+	fio_run(ctx, job, last, NULL);
+	t->over = last->outcome == OUTCOME_MEASURED || !never_began(last);
+	if (t->over)
+		return;
+	t->direct_refused = t->direct_refused || last->reason == MSG_fio_direct_refused;
+	str_addf(&t->why, "%s%s%s: %s", t->why.len ? "; " : "", engine,
+		job->direct ? "" : " buffered", say_list(last->reason, last->args));
+}
+
+bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
+	const char **refused, struct fio_result *last)
 {
 	static const char *const engines[] = {"io_uring", "libaio", "psync"};
-	struct str why = {0};
-	const char *chosen = NULL;
+	struct trial t = {.wanted = wanted};
 
 	/* Direct I/O with every engine before any without: a cache measures itself. */
-	for (int direct = 1; direct >= 0 && !chosen; direct--) {
-		for (int i = 0; i < 3 && !chosen; i++) {
-			if (strcmp(wanted, "auto") != 0 && strcmp(wanted, engines[i]) != 0)
-				continue;
-			job->engine = engines[i];
-			job->direct = direct;
-			fio_run(ctx, job, last, NULL);
-			if (last->outcome == OUTCOME_MEASURED)
-				chosen = engines[i];
-			else if (last->outcome == OUTCOME_TIMED_OUT || last->reason == MSG_fio_no_space ||
-			         last->reason == MSG_fio_interrupted)
-				goto out;
-			else
-				str_addf(&why, "%s%s%s (%s)", why.len ? "; " : "", engines[i],
-				         direct ? "" : " buffered", say_list(last->reason, last->args));
-		}
+	job->direct = true;
+	for (int i = 0; i < 3 && !t.over; i++)
+		try_engine(ctx, &t, job, engines[i], last);
+	if (!t.over && t.direct_refused) {
+		job->direct = false;
+		for (int i = 0; i < 3 && !t.over; i++)
+			try_engine(ctx, &t, job, engines[i], last);
 	}
-out:
-	*refused = arena_str(ctx->arena, str_text(&why));
-	str_release(&why);
-	return chosen;
+	*refused = t.why.len ? arena_str(ctx->arena, t.why.data) : NULL;
+	str_release(&t.why);
+	return last->outcome == OUTCOME_MEASURED;
 }

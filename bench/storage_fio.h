@@ -5,33 +5,46 @@
 #include "assay/probe.h"
 #include "fio.h"
 
+struct fio_tool {
+	const char *version;  /* "fio-3.33" */
+	bool lat_percentiles; /* prints percentiles of lat beside those of clat (3.18) */
+};
+
 struct fio_job {
-	const char *file;      /* data file, exists; absolute, its last component plain */
+	const struct fio_tool *tool;
+	const char *dir;  /* fio runs there: names need no escaping */
+	const char *file; /* data file in it, exists */
 	int64_t bytes;
-	const char *engine;    /* io_uring, libaio, psync */
+	const char *engine; /* io_uring, libaio, psync */
 	bool direct;
-	int depth;             /* outstanding I/Os in all */
-	int jobs;              /* threads they are spread over */
+	int depth; /* outstanding I/Os in all */
+	int jobs;  /* threads they are spread over, a divisor of depth; psync:
+	                          as many as depth whatever is said here */
 	double runtime_s, ramp_s;
 	uint64_t seed;
-	bool (*tick)(void *arg, double seconds);
+	bool (*tick)(void *arg, double seconds); /* false ends the run */
 	void *arg;
 };
 
-/* fio there, and new enough? Fills `version` (arena); else the reason. */
-bool fio_available(struct probe_ctx *ctx, const char **version, struct reason *reason);
+/* Threads the job really takes. */
+int fio_threads(const struct fio_job *job);
 
-/* Runs it under a deadline; whatever happens is in *result. *raw gets fio's
- * stdout (arena) for keeping. */
-void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result, const char **raw);
+/* fio there, and new enough? Fills *tool (arena); else the reason. */
+bool fio_available(struct probe_ctx *ctx, struct fio_tool *tool, struct reason *reason);
+
+/* Runs it under a deadline; whatever happens is in *result. *raw (may be NULL)
+ * gets fio's stdout (arena) for keeping. */
+void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result,
+	const char **raw);
 
 /* The reason of a result that is not measured, in the form of readings. */
 void fio_reason(struct probe_ctx *ctx, const struct fio_result *result, struct reason *reason);
 
-/* First engine of io_uring, libaio, psync (or `wanted` alone) that does I/O on
- * the file, with direct I/O if the file system takes it. Returns NULL and the
- * last result when none does; *refused lists those that did not and why. */
-const char *fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
-                              const char **refused, struct fio_result *last);
+/* First engine of io_uring, libaio, psync (or `wanted` alone) that reads the
+ * file, with direct I/O if the file system takes it; job->engine and
+ * job->direct are set to it. False, with the last result, when none does.
+ * *refused lists those that did not and why. */
+bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
+	const char **refused, struct fio_result *last);
 
 #endif

@@ -37,7 +37,8 @@ enum number_format {
 struct device_info {
 	const char *id;      /* card UUID, or cpu-socket-0 */
 	const char *name;    /* model */
-	const char *library; /* what multiplies, with version; NULL: none loaded */
+	const char *library; /* what multiplies: "openblas"; NULL: none loaded */
+	const char *library_version;
 	const char *library_path;
 	int units;           /* cores, or SMs */
 	int threads;         /* that work; 0 where it means nothing */

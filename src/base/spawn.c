@@ -204,6 +204,7 @@ struct running {
 	struct child child;
 	struct str *out;
 	struct proc_end *end;
+	int ended; /* pidfd: readable when it ended; -1 where the kernel has none */
 	double started, asked, killed; /* seconds; 0: not yet */
 	bool too_much, gone;
 	int wait_status;
@@ -242,10 +243,11 @@ static void check_time(struct running *r)
 
 static void pump(struct running *r)
 {
-	struct pollfd fds[2] = {{r->child.out, POLLIN, 0}, {r->child.err, POLLIN, 0}};
+	struct pollfd fds[3] = {{r->child.out, POLLIN, 0}, {r->child.err, POLLIN, 0},
+	                        {r->gone ? -1 : r->ended, POLLIN, 0}};
 	/* Once it has ended only what is still in the pipes counts: a process it
 	 * left behind may hold them open for ever. */
-	int ready = poll(fds, 2, r->gone ? 0 : TICK_MS);
+	int ready = poll(fds, 3, r->gone ? 0 : TICK_MS);
 
 	if (ready > 0 && fds[0].revents && !drain(&r->child.out, r->out, r->spec->max_out)) {
 		r->too_much = true;
@@ -275,6 +277,7 @@ enum status spawn_run(const struct spawn_spec *spec, struct str *out, struct pro
 		return st;
 	end->started = true;
 	r.started = proc_seconds();
+	r.ended = (int)syscall(SYS_pidfd_open, r.child.pid, 0);
 	while (!(r.gone && (r.started < 0 || (r.child.out < 0 && r.child.err < 0)))) {
 		double before = r.started;
 
@@ -282,6 +285,8 @@ enum status spawn_run(const struct spawn_spec *spec, struct str *out, struct pro
 		if (r.gone && end->seconds == 0)
 			end->seconds = proc_seconds() - before;
 	}
+	if (r.ended >= 0)
+		close(r.ended);
 	kill(-r.child.pid, SIGKILL); /* what it may have left in its group */
 	if (r.child.out >= 0)
 		close(r.child.out);

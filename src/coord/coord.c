@@ -16,6 +16,7 @@
 
 #define MAX_METRICS 128
 #define PUMP_MS 200
+#define WAITING_LIMIT ((size_t)64 << 20)
 
 /* One unit being measured. */
 struct slot {
@@ -35,6 +36,10 @@ struct coord {
 	struct coord_result *result;
 	struct error *err;
 	struct arena arena; /* of the unit group at hand */
+	struct str waiting; /* lines not saved yet, each with its newline */
+	size_t saved;       /* of those, bytes that are */
+	int64_t dropped;    /* lines beyond WAITING_LIMIT */
+	bool told;
 	int64_t started;
 	int position, total;
 	double planned_done;
@@ -57,21 +62,58 @@ static void trouble(struct coord *c, const struct unit *unit, const char *text)
 	view(c, (struct coord_event){.kind = COORD_TROUBLE, .unit = unit, .text = text});
 }
 
-/* Keeps going when a line cannot be saved: the first cause is reported, the
- * measurement goes on, and what could be saved stays judgeable. */
+/* Saves what could not be saved before; false while something is left. */
+static bool store_waiting(struct coord *c, struct error *err)
+{
+	while (c->saved < c->waiting.len) {
+		const char *line = c->waiting.data + c->saved;
+		size_t len = strcspn(line, "\n");
+
+		if (c->o->store(c->o->store_arg, line, len, err) != ST_OK)
+			return false;
+		c->saved += len + 1;
+		c->result->readings++;
+	}
+	str_clear(&c->waiting);
+	c->saved = 0;
+	return true;
+}
+
+/* A full disk may have room again later: lines wait in memory, in their order,
+ * the measurement goes on, and the trouble is said once. */
 static void store(struct coord *c, const struct unit *unit, const char *line, size_t len)
 {
 	struct error err = {0};
 
-	if (c->o->store(c->o->store_arg, line, len, &err) == ST_OK) {
-		c->result->readings++;
+	if (c->waiting.len + len < WAITING_LIMIT) {
+		str_addn(&c->waiting, line, len);
+		str_addc(&c->waiting, '\n');
 	} else {
-		if (!c->result->store_failed) {
-			trouble(c, unit, str_text(&err.text));
-			error_set(c->err, err.status, MSG_store_failed, str_text(&err.text));
-		}
-		c->result->store_failed = true;
+		c->dropped++;
 	}
+	if (!store_waiting(c, &err) && !c->told) {
+		trouble(c, unit, str_text(&err.text));
+		c->told = true;
+	}
+	error_release(&err);
+}
+
+/* The last try, and what is to be said when it fails. */
+static void store_end(struct coord *c)
+{
+	struct error err = {0};
+	int64_t lost = c->dropped;
+
+	if (!store_waiting(c, &err)) {
+		for (size_t i = c->saved; i < c->waiting.len; i++)
+			lost += c->waiting.data[i] == '\n';
+	}
+	if (lost) {
+		c->result->store_failed = true;
+		error_set(c->err, err.status ? err.status : ST_NOSPACE, MSG_store_failed,
+		          tmpf("%lld", (long long)lost), str_text(&err.text));
+	}
+	str_release(&c->waiting);
 	error_release(&err);
 }
 
@@ -376,7 +418,8 @@ static void end_unit(struct coord *c, struct slot *s)
 
 		owe_rest(c, s, s->unit, outcome, &reason);
 	}
-	if (!(end && end->stopped) && c->o->store_work)
+	/* Done only once its readings are saved: a resume must not skip it. */
+	if (!(end && end->stopped) && c->o->store_work && c->waiting.len == 0)
 		c->o->store_work(c->o->store_arg, s->unit->work, &err);
 	error_release(&err);
 	view(c, (struct coord_event){.kind = COORD_END, .unit = s->unit});
@@ -483,6 +526,7 @@ enum status coord_run(struct coord_result *result, const struct coord_options *o
 		n = group_size(plan, i);
 		run_group(&c, u, n);
 	}
+	store_end(&c);
 	result->interrupted = *options->stop != 0;
 	result->seconds = (double)(clock_now(&clock_system) - c.started) / 1e9;
 	arena_release(&c.arena);

@@ -1,7 +1,7 @@
 /* The CPU's BLAS. Each family has its own way to say how many threads to use
  * and which version it is; sgemm and dgemm are the same cblas functions in all.
  *
- * To add a family: a list of sonames, a row in families[]. */
+ * To add a family: a list of sonames, a row in families[], BLAS_FAMILIES. */
 #include "hw/blas.h"
 
 #include <stdint.h>
@@ -59,16 +59,15 @@ static const char *mkl_version(const struct library *lib, struct arena *arena)
 	return text;
 }
 
-static const struct family families[] = {
-	{"OpenBLAS", openblas_names, "openblas_set_num_threads", "openblas_get_num_threads",
+static const struct family families[BLAS_FAMILIES] = {
+	{"openblas", openblas_names, "openblas_set_num_threads", "openblas_get_num_threads",
 	 false, openblas_version},
-	{"BLIS", blis_names, "bli_thread_set_num_threads", "bli_thread_get_num_threads", true,
+	{"blis", blis_names, "bli_thread_set_num_threads", "bli_thread_get_num_threads", true,
 	 blis_version},
-	{"MKL", mkl_names, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads", false, mkl_version},
+	{"mkl", mkl_names, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads", false, mkl_version},
 };
-#define FAMILIES (sizeof(families) / sizeof(*families))
 
-static enum status bind(struct blas *blas, const struct family *f, struct arena *arena,
+static enum status resolve(struct blas *blas, const struct family *f, struct arena *arena,
                         struct error *err)
 {
 	const char *const needed[] = {"cblas_sgemm", "cblas_dgemm", f->set_threads};
@@ -109,26 +108,41 @@ int blas_threads(const struct blas *blas)
 	return ((int (*)(void))blas->get_threads)();
 }
 
-enum status blas_open(struct blas *blas, struct arena *arena, const char *dir, struct error *err)
+static enum status open_family(struct blas *blas, const struct family *f, struct arena *arena,
+                               const char *dir, struct error *err)
 {
-	struct error why = {0};
-	enum status st = ST_NOTFOUND;
+	enum status st;
 
 	*blas = (struct blas){0};
-	/* A library that is there and broken is worth saying only if no other works. */
-	for (size_t i = 0; i < FAMILIES && st != ST_OK; i++) {
+	st = library_open(&blas->lib, arena, f->sonames, dir, err);
+	return st == ST_OK ? resolve(blas, f, arena, err) : st;
+}
+
+enum status blas_open(struct blas list[BLAS_FAMILIES], int *count, struct arena *arena,
+                      const char *family, const char *dir, struct error *err)
+{
+	struct error why = {0};
+	enum status st = ST_OK;
+
+	*count = 0;
+	for (size_t i = 0; i < BLAS_FAMILIES; i++) {
 		struct error one = {0};
 
-		st = library_open(&blas->lib, arena, families[i].sonames, dir, &one);
+		if (family && strcmp(family, families[i].name) != 0)
+			continue;
+		st = open_family(&list[*count], &families[i], arena, dir, &one);
 		if (st == ST_OK)
-			st = bind(blas, &families[i], arena, &one);
-		if (st != ST_OK && st != ST_NOTFOUND && why.status == ST_OK)
+			++*count;
+		else if (st != ST_NOTFOUND)
 			error_set(&why, st, MSG_path_error, families[i].name, str_text(&one.text));
 		error_release(&one);
 	}
-	if (st != ST_OK && why.status != ST_OK)
+	/* A library that is there and broken is worth a word only if no other works. */
+	if (*count > 0)
+		st = ST_OK;
+	else if (why.status != ST_OK)
 		st = error_set(err, why.status, MSG_blas_broken, str_text(&why.text));
-	else if (st != ST_OK)
+	else
 		st = error_set(err, ST_NOTFOUND, MSG_blas_missing);
 	error_release(&why);
 	return st;
@@ -138,7 +152,7 @@ const char *blas_find(struct arena *arena, const char *dir)
 {
 	const char *path = NULL;
 
-	for (size_t i = 0; i < FAMILIES && !path; i++)
+	for (size_t i = 0; i < BLAS_FAMILIES && !path; i++)
 		path = library_find(arena, families[i].sonames, dir);
 	return path;
 }

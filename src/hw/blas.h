@@ -6,9 +6,11 @@
 
 #include "hw/loader.h"
 
+#define BLAS_FAMILIES 3 /* openblas, blis, mkl */
+
 struct blas {
 	struct library lib;
-	const char *name;    /* "OpenBLAS" */
+	const char *name;    /* "openblas" */
 	const char *version; /* as the library says it, with its configuration */
 	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
 	              const float *a, int lda, const float *b, int ldb, float beta, float *c,
@@ -23,16 +25,18 @@ struct blas {
 #define BLAS_ROW_MAJOR 101
 #define BLAS_NO_TRANS  111
 
-/* Opens the first usable library: from dir alone if given. ST_NOTFOUND with an
- * install hint when there is none. Loading starts the library's threads, which
- * inherit the caller's CPU affinity: set it before. */
-enum status blas_open(struct blas *blas, struct arena *arena, const char *dir, struct error *err);
+/* Opens one library of each family that is usable, or of the family named (NULL:
+ * all), from dir alone if given. ST_NOTFOUND with an install hint when there is
+ * none. Loading starts a library's threads, which inherit the caller's CPU
+ * affinity: set it before. */
+enum status blas_open(struct blas list[BLAS_FAMILIES], int *count, struct arena *arena,
+                      const char *family, const char *dir, struct error *err);
 
 void blas_set_threads(const struct blas *blas, int count);
 /* What it will use: OpenBLAS is built for a highest number. 0: it does not say. */
 int blas_threads(const struct blas *blas);
 
-/* Path of a library blas_open would try, NULL: none. Opens nothing. */
+/* Path of the first library blas_open would try, NULL: none. Opens nothing. */
 const char *blas_find(struct arena *arena, const char *dir);
 
 #endif

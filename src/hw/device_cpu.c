@@ -18,6 +18,8 @@
 
 /* Parts are cut at pages of this many bytes, so that no page has two owners. */
 #define GRAIN 4096
+/* Order of the product by which BLAS libraries are compared. */
+#define TRIAL 768
 
 struct cpu_device {
 	struct device device;
@@ -36,28 +38,6 @@ struct cpu_job {
 	int reps;
 	atomic_llong wrong;
 };
-
-const char *number_format_name(enum number_format format)
-{
-	static const char *const names[] = {
-#define X(name, text, bytes) text,
-		NUMBER_FORMAT_LIST(X)
-#undef X
-	};
-
-	return (unsigned)format < NUMBER_FORMATS ? names[format] : "?";
-}
-
-size_t number_format_bytes(enum number_format format)
-{
-	static const size_t sizes[] = {
-#define X(name, text, bytes) bytes,
-		NUMBER_FORMAT_LIST(X)
-#undef X
-	};
-
-	return (unsigned)format < NUMBER_FORMATS ? sizes[format] : 0;
-}
 
 /* --- memory ------------------------------------------------------------------- */
 
@@ -319,18 +299,65 @@ static enum status find_socket(const struct socket_info **socket, struct arena *
 	return *socket ? ST_OK : error_set(err, ST_UNSUPPORTED, MSG_device_missing, request->id);
 }
 
+/* Seconds of one product of order TRIAL, best of three. */
+static double trial(const struct blas *blas, const struct clock_source *clock, float *data)
+{
+	float *a = data, *b = a + TRIAL * TRIAL, *c = b + TRIAL * TRIAL;
+	double best = INFINITY;
+
+	for (int i = 0; i < 3; i++) {
+		int64_t begun = clock_now(clock);
+		double seconds;
+
+		blas->sgemm(BLAS_ROW_MAJOR, BLAS_NO_TRANS, BLAS_NO_TRANS, TRIAL, TRIAL, TRIAL, 1.0F,
+		            a, TRIAL, b, TRIAL, 0.0F, c, TRIAL);
+		seconds = (double)(clock_now(clock) - begun);
+		best = seconds < best ? seconds : best;
+	}
+	return best;
+}
+
+/* A library that does not know the processor takes kernels many times too
+ * slow, and that would be said of the machine. */
+static int fastest(const struct blas *list, int count, const struct clock_source *clock)
+{
+	float *data = calloc(3 * TRIAL * TRIAL, sizeof(*data));
+	double best = INFINITY;
+	int winner = 0;
+
+	if (!data)
+		die_nomem();
+	for (int i = 0; i < count; i++) {
+		double seconds = trial(&list[i], clock, data);
+
+		if (seconds < best) {
+			best = seconds;
+			winner = i;
+		}
+		/* Its threads spin for a while before they sleep. */
+		clock_sleep(clock, 100 * NS_PER_MS);
+	}
+	free(data);
+	return winner;
+}
+
 static enum status load_blas(struct cpu_device *cpu, struct arena *arena,
                              const struct device_cpu_request *request, struct error *err)
 {
 	struct device_info *info = &cpu->device.info;
-	enum status st = blas_open(&cpu->blas, arena, request->lib_dir, err);
+	struct blas list[BLAS_FAMILIES];
+	int count;
+	enum status st = blas_open(list, &count, arena, request->family, request->lib_dir, err);
 
 	if (st != ST_OK)
 		return st;
-	blas_set_threads(&cpu->blas, info->threads);
+	for (int i = 0; i < count; i++)
+		blas_set_threads(&list[i], info->threads);
+	cpu->blas = list[count == 1 ? 0 : fastest(list, count, cpu->clock)];
 	if (blas_threads(&cpu->blas) > 0)
 		info->threads = blas_threads(&cpu->blas);
-	info->library = cpu->blas.version;
+	info->library = cpu->blas.name;
+	info->library_version = cpu->blas.version;
 	info->library_path = cpu->blas.lib.path;
 	return ST_OK;
 }

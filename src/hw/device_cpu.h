@@ -18,6 +18,7 @@ struct device_cpu_request {
 	const char *lib_dir;              /* or NULL */
 	int threads;                      /* 0: one per core of the socket */
 	bool blas;                        /* load one: ST_NOTFOUND when there is none */
+	const char *family;               /* of BLAS (hw/blas.h); NULL: the fastest found */
 };
 
 /* Binds the calling thread to the socket's cores until close(): libraries

@@ -1,37 +1,55 @@
 /* CSV (RFC 4180): one row per finding, then one per figure no rule judges. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "report/report_writers.h"
 
-/* A spreadsheet runs a cell that begins like a formula; a number may begin
- * with a minus. Texts from hosts must never be run. */
+/* A spreadsheet runs a cell that begins like a formula (the full-width signs
+ * too, in some locales), a terminal runs escape sequences. Texts from hosts
+ * must never be run. */
+static bool is_formula(const char *text)
+{
+	static const char *const signs[] = {"=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+	                                    "\xef\xbc\xa0"};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (str_starts(text, signs[i]))
+			return true;
+	return false;
+}
+
+/* Most cells are words and ids that need no care. */
+static bool is_plain(const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p >= 0x7f || *p == ',' || *p == '"')
+			return false;
+	return true;
+}
+
 static void text_cell(struct str *out, const char *text)
 {
-	bool quote;
+	struct str shown = {0};
 
 	if (!text)
 		return;
-	quote = strpbrk(text, ",\"\r\n") != NULL;
-	if (quote)
-		str_addc(out, '"');
-	if (*text && strchr("=+-@\t\r", *text))
-		str_addc(out, '\'');
-	for (const char *p = text, *end = text + strlen(text); p < end;) {
-		int n = utf8_len(p, end);
-
-		if (n == 0)
-			str_add(out, "\xef\xbf\xbd");
-		else if (*p == '"')
-			str_add(out, "\"\"");
-		else
-			str_addn(out, p, (size_t)n);
-		p += n ? n : 1;
+	if (is_formula(text))
+		str_addc(&shown, '\'');
+	else if (is_plain(text)) {
+		str_add(out, text);
+		return;
 	}
-	if (quote)
+	str_add_printable(&shown, text, strlen(text));
+	if (!strpbrk(shown.data, ",\"")) {
+		str_addn(out, shown.data, shown.len);
+	} else {
 		str_addc(out, '"');
+		for (const char *p = shown.data; *p; p++)
+			str_addn(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+		str_addc(out, '"');
+	}
+	str_release(&shown);
 }
 
 static void text_field(struct str *out, const char *text)
@@ -69,6 +87,7 @@ static void finding_row(struct str *out, const struct finding *f)
 	subject_fields(out, &f->subject, f->node);
 	text_field(out, r->metric);
 	text_field(out, r->stat);
+	text_field(out, f->evidence ? f->evidence->point : NULL);
 	number_field(out, f->has_value, f->value);
 	text_field(out, f->text);
 	text_field(out, r->unit);
@@ -89,6 +108,7 @@ static void information_row(struct str *out, const struct reading *r)
 	subject_fields(out, &r->subject, r->node);
 	text_field(out, r->metric);
 	text_field(out, "value");
+	text_field(out, r->point);
 	number_field(out, r->value_kind == VALUE_NUMBER, r->value);
 	text_field(out, r->value_kind == VALUE_TEXT ? r->text : NULL);
 	text_field(out, r->unit);
@@ -106,7 +126,7 @@ enum status report_csv(struct str *out, const struct scorecard *card,
 	(void)options;
 	(void)err;
 	str_add(out, "row,criterion,rule,stage,reading,required,verdict,subject_kind,subject,pci,node,"
-	             "metric,stat,value,text,unit,limit,outcome,origin,reason_code,reason,advice,source\r\n");
+	             "metric,stat,point,value,text,unit,limit,outcome,origin,reason_code,reason,advice,source\r\n");
 	for (int64_t i = 0; i < card->n_findings; i++)
 		finding_row(out, &card->findings[i]);
 	for (int64_t i = 0; i < card->n_information; i++)

@@ -1,104 +1,445 @@
-/* Figures that no rule judges, as a table: name, value, of what. Laid out by
- * libsmartcols, which knows about column widths and wide characters. */
+/* Figures that no rule judges: one row a metric, however many subjects and
+ * operating points it was taken of, then what was found as words, then what
+ * could not be measured. The table is laid out by libsmartcols. */
 #include "report/info_table.h"
 
 #include <libsmartcols/libsmartcols.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/msg.h"
 #include "base/unit.h"
 #include "report/words.h"
 
-#define MAX_ROWS 40
+#define MAX_ROWS 24
+#define INDENT 4
+#define NAME_COLUMNS 36
+#define GAP "  " /* between columns */
+#define TABLE_WIDTH 72 /* narrower pages get lines instead */
+#define MAX_METRICS 512
 
-/* On a single node every figure is of that node: its name would only repeat. */
-static bool add_row(struct libscols_table *table, const struct reading *r, bool one_node)
+/* All readings of one metric with the same outcome. */
+struct figure {
+	const struct reading *first, *last; /* in the order taken */
+	int64_t n;         /* readings */
+	int64_t subjects;  /* readings at the first one's operating point */
+	bool points;       /* more than one operating point */
+	bool differs;      /* texts, of which it cannot be said what lies between */
+	double lo, hi;
+	double *values;    /* malloc: n of them, for the median */
+	int64_t capacity;
+};
+
+struct figures {
+	struct figure *list;
+	int n, last;
+};
+
+/* --- gathering ------------------------------------------------------------------ */
+
+static bool same_text(const char *a, const char *b)
 {
-	struct libscols_line *line = scols_table_new_line(table, NULL);
-	struct str value = {0}, subject = {0}, name = {0};
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool belongs(const struct figure *f, const struct reading *r)
+{
+	return strcmp(f->first->metric, r->metric) == 0 && f->first->outcome == r->outcome &&
+	       f->first->value_kind == r->value_kind &&
+	       (r->outcome == OUTCOME_MEASURED || same_text(f->first->reason.text, r->reason.text));
+}
+
+/* Nodes report the same metrics in the same order: the next is a good guess. */
+static struct figure *figure_of(struct figures *all, const struct reading *r)
+{
+	for (int k = 1; k <= all->n; k++) {
+		int i = (all->last + k) % all->n;
+
+		if (!belongs(&all->list[i], r))
+			continue;
+		all->last = i;
+		return &all->list[i];
+	}
+	if (all->n == MAX_METRICS)
+		return NULL;
+	all->last = all->n;
+	all->list[all->n] = (struct figure){.first = r, .lo = INFINITY, .hi = -INFINITY};
+	return &all->list[all->n++];
+}
+
+static void add_value(struct figure *f, double value)
+{
+	if (f->n == f->capacity) {
+		f->capacity = f->capacity ? 2 * f->capacity : 4;
+		f->values = realloc(f->values, (size_t)f->capacity * sizeof(*f->values));
+		if (!f->values)
+			die_nomem();
+	}
+	f->values[f->n] = value;
+	f->lo = fmin(f->lo, value);
+	f->hi = fmax(f->hi, value);
+}
+
+/* The same storage read twice is one path; shared, it is one from all nodes. */
+static bool same_subject(const struct reading *a, const struct reading *b)
+{
+	return same_text(a->subject.id, b->subject.id) &&
+	       (a->subject.kind == SUBJECT_PATH || same_text(a->node, b->node));
+}
+
+static void gather(struct figures *all, const struct scorecard *card)
+{
+	all->list = calloc(MAX_METRICS, sizeof(*all->list));
+	if (!all->list)
+		die_nomem();
+	for (int64_t i = 0; i < card->n_information; i++) {
+		const struct reading *r = card->information[i];
+		struct figure *f = figure_of(all, r);
+
+		if (!f)
+			continue;
+		if (r->value_kind == VALUE_NUMBER)
+			add_value(f, r->value);
+		else if (r->value_kind == VALUE_TEXT)
+			f->differs = f->differs || !same_text(f->first->text, r->text);
+		if (!same_text(f->first->point, r->point))
+			f->points = true;
+		else if (!f->last || !same_subject(f->last, r))
+			f->subjects++;
+		f->last = r;
+		f->n++;
+	}
+}
+
+static void release(struct figures *all)
+{
+	for (int i = 0; i < all->n; i++)
+		free(all->list[i].values);
+	free(all->list);
+}
+
+/* --- words ------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Operating points are not alternatives of one figure: only many subjects at
+ * one point have a middle. */
+static void add_number(struct str *out, struct figure *f)
+{
+	const char *unit = f->first->unit;
+	struct str range = {0};
+
+	words_range(&range, fmt_measure(f->lo, unit), fmt_measure(f->hi, unit));
+	if (f->points || f->n < 3 || f->lo == f->hi) {
+		str_add(out, range.data);
+	} else {
+		qsort(f->values, (size_t)f->n, sizeof(*f->values), by_value);
+		msg_add(out, MSG_words_spread, fmt_measure(f->values[(f->n - 1) / 2], unit),
+			range.data);
+	}
+	str_release(&range);
+}
+
+/* A path that no rule looked at is this node's own disk. */
+static bool is_local(const struct scorecard *card, const char *path)
+{
+	for (int64_t i = 0; i < card->n_findings; i++)
+		if (card->findings[i].subject.kind == SUBJECT_PATH &&
+		    same_text(card->findings[i].subject.id, path))
+			return false;
+	return true;
+}
+
+static void add_part(struct str *out, const char *text)
+{
+	if (*text)
+		str_addf(out, "%s%s", out->len ? ", " : "", text);
+}
+
+static void add_subject(struct str *out, const struct figure *f, const struct scorecard *card)
+{
+	const struct reading *r = f->first;
+	bool many = card->expected_nodes > 1;
+	struct str name = {0};
+
+	if (f->subjects > 1)
+		str_add(&name, words_subjects(r->subject.kind, f->subjects));
+	else if (many || r->subject.kind != SUBJECT_NODE)
+		words_subject(&name, &r->subject, many ? r->node : NULL);
+	add_part(out, str_text(&name));
+	str_release(&name);
+}
+
+/* "depth=4 to 64" */
+static void add_points(struct str *out, const struct figure *f)
+{
+	struct str points = {0};
+
+	words_add(&points, f->first->point);
+	if (f->points && f->last->point && f->first->point) {
+		const char *last = f->last->point;
+		size_t key = strcspn(last, "=") + 1;
+		struct str text = {0};
+
+		words_add(&text, strncmp(last, f->first->point, key) == 0 ? last + key : last);
+		str_add(&points, say(MSG_words_upto, text.data));
+		str_release(&text);
+	}
+	add_part(out, str_text(&points));
+	str_release(&points);
+}
+
+/* --- the table ----------------------------------------------------------------------- */
+
+/* Better is higher or lower: a figure to compare. The rest are facts. */
+static bool is_row(const struct figure *f)
+{
+	return f->first->outcome == OUTCOME_MEASURED && f->first->value_kind == VALUE_NUMBER &&
+	       f->first->better != BETTER_NEITHER;
+}
+
+struct row {
+	struct str name, value, of;
+};
+
+static void row_texts(struct row *row, struct figure *f, const struct scorecard *card)
+{
+	const struct subject *subject = &f->first->subject;
+	struct str name = {0};
+
+	words_add(&name, f->first->metric);
+	words_cut(&row->name, name.data, NAME_COLUMNS);
+	str_release(&name);
+	add_number(&row->value, f);
+	if (subject->kind == SUBJECT_PATH && is_local(card, subject->id))
+		add_part(&row->of, msg_format(MSG_words_local));
+	add_points(&row->of, f);
+	add_subject(&row->of, f, card);
+}
+
+static int widest(int columns, const struct str *text)
+{
+	int own = words_columns(str_text(text));
+
+	return own > columns ? own : columns;
+}
+
+/* The figure is never cut; whom it is of is, where the page ends. */
+static void fit(struct row *rows, int n, int width)
+{
+	int name = 0, value = 0, room;
+
+	for (int i = 0; i < n; i++) {
+		name = widest(name, &rows[i].name);
+		value = widest(value, &rows[i].value);
+	}
+	room = width - INDENT - name - value - 2 * (int)strlen(GAP);
+	for (int i = 0; i < n; i++) {
+		struct str cut = {0};
+
+		if (room >= 4)
+			words_cut(&cut, str_text(&rows[i].of), room);
+		str_release(&rows[i].of);
+		rows[i].of = cut;
+	}
+}
+
+/* Outside text may hold what this terminal cannot show, and the library
+ * cannot measure in its locale. */
+static bool set_cell(struct libscols_line *line, size_t column, const struct str *cell, bool utf8)
+{
+	struct str text = {0};
 	bool ok;
 
-	if (!line)
-		return false;
-	str_add_printable(&name, r->metric, strlen(r->metric));
-	if (r->point)
-		str_addf(&name, " (%s)", r->point);
-	if (r->value_kind == VALUE_TEXT)
-		str_add_printable(&value, r->text, strlen(r->text));
+	if (utf8)
+		str_add(&text, str_text(cell));
 	else
-		str_add(&value, fmt_measure(r->value, r->unit));
-	if (!one_node || r->subject.kind == SUBJECT_CARD || r->subject.kind == SUBJECT_PATH)
-		words_subject(&subject, &r->subject, one_node ? NULL : r->node);
-	ok = scols_line_set_data(line, 0, name.data) == 0 && scols_line_set_data(line, 1, value.data) == 0 &&
-	     scols_line_set_data(line, 2, str_text(&subject)) == 0;
-	str_release(&name);
-	str_release(&value);
-	str_release(&subject);
+		words_ascii(&text, str_text(cell));
+	ok = scols_line_set_data(line, column, str_text(&text)) == 0;
+	str_release(&text);
 	return ok;
 }
 
-static struct libscols_table *new_table(int width)
+static struct libscols_table *new_table(const struct row *rows, int n, bool utf8)
 {
 	struct libscols_table *table = scols_new_table();
+	bool ok = table && scols_table_new_column(table, "figure", 0, 0) &&
+		  scols_table_new_column(table, "value", 0, 0) &&
+		  scols_table_new_column(table, "of", 0, 0);
 
-	if (!table)
-		return NULL;
-	scols_table_enable_noheadings(table, 1);
-	scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
-	scols_table_set_termwidth(table, (size_t)width - 4);
-	scols_table_enable_nowrap(table, 0);
-	if (!scols_table_new_column(table, "figure", 0, 0) ||
-	    !scols_table_new_column(table, "value", 0.3, SCOLS_FL_WRAP) ||
-	    !scols_table_new_column(table, "subject", 0.2, SCOLS_FL_TRUNC)) {
-		scols_unref_table(table);
-		return NULL;
+	for (int i = 0; i < n && ok; i++) {
+		struct libscols_line *line = scols_table_new_line(table, NULL);
+
+		ok = line && set_cell(line, 0, &rows[i].name, utf8) &&
+		     set_cell(line, 1, &rows[i].value, utf8) && set_cell(line, 2, &rows[i].of, utf8);
 	}
-	return table;
+	if (ok) {
+		/* Rows fit already; the library shall align, not cut. */
+		scols_table_enable_noheadings(table, 1);
+		scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
+		scols_table_set_termwidth(table, 1000);
+		scols_table_set_column_separator(table, GAP);
+		return table;
+	}
+	scols_unref_table(table);
+	return NULL;
 }
 
-enum status info_table(struct str *out, const struct scorecard *card, const struct report_options *options,
-                       int width, struct error *err)
+static bool print_table(struct str *out, const struct row *rows, int n, bool utf8)
 {
-	struct libscols_table *table;
-	int64_t rows = 0, left = 0;
+	struct libscols_table *table = new_table(rows, n, utf8);
 	char *text = NULL;
+	bool ok = table && scols_print_table_to_string(table, &text) == 0 && text;
 
-	(void)options;
-	if (card->n_information == 0)
-		return ST_OK;
-	table = new_table(width);
-	if (!table)
-		return error_set(err, ST_NOMEM, MSG_no_table);
-	for (int64_t i = 0; i < card->n_information; i++) {
-		const struct reading *r = card->information[i];
+	for (char *row = text, *end; ok && *row; row = end + (*end != '\0')) {
+		size_t len;
 
-		if (r->outcome != OUTCOME_MEASURED || r->value_kind == VALUE_NONE)
-			continue;
-		if (rows == MAX_ROWS) {
-			left++;
-			continue;
-		}
-		if (!add_row(table, r, card->expected_nodes == 1))
-			break;
-		rows++;
-	}
-	if (rows && scols_print_table_to_string(table, &text) == 0 && text) {
-		str_addf(out, "\n  %s\n", msg_format(MSG_information));
-		for (char *row = text, *end; *row; row = end + (*end != '\0')) {
-			size_t len;
-
-			end = row + strcspn(row, "\n");
-			len = (size_t)(end - row);
-			while (len && row[len - 1] == ' ')
-				len--;
-			str_addf(out, "    %.*s\n", (int)len, row);
-		}
-		if (left)
-			str_addf(out, "    %s\n", say(MSG_and_more, words_count(left)));
+		end = row + strcspn(row, "\n");
+		len = (size_t)(end - row);
+		while (len && row[len - 1] == ' ')
+			len--;
+		str_pad(out, ' ', INDENT);
+		str_addn(out, row, len);
+		str_addc(out, '\n');
 	}
 	free(text);
 	scols_unref_table(table);
-	return ST_OK;
+	return ok;
+}
+
+/* A page too narrow for a table. */
+static void print_lines(struct str *out, const struct row *rows, int n, int width)
+{
+	for (int i = 0; i < n; i++) {
+		struct str s = {0};
+
+		str_addf(&s, "%s %s %s", str_text(&rows[i].name), str_text(&rows[i].value),
+			str_text(&rows[i].of));
+		str_pad(out, ' ', INDENT);
+		words_wrap(out, s.data, INDENT, INDENT + 2, width);
+		str_release(&s);
+	}
+}
+
+static bool add_rows(struct str *out, struct figures *all, const struct scorecard *card,
+	const struct report_options *options, int width)
+{
+	struct row rows[MAX_ROWS] = {0};
+	int n = 0, more = 0;
+	bool ok = true;
+
+	for (int i = 0; i < all->n; i++) {
+		if (!is_row(&all->list[i]))
+			continue;
+		if (n < MAX_ROWS)
+			row_texts(&rows[n++], &all->list[i], card);
+		else
+			more++;
+	}
+	if (n && width >= TABLE_WIDTH) {
+		fit(rows, n, width);
+		ok = print_table(out, rows, n, options->utf8);
+	} else {
+		print_lines(out, rows, n, width);
+	}
+	if (more)
+		str_addf(out, "    %s\n", say(MSG_and_more, words_count(more)));
+	for (int i = 0; i < n; i++) {
+		str_release(&rows[i].name);
+		str_release(&rows[i].value);
+		str_release(&rows[i].of);
+	}
+	return ok;
+}
+
+/* --- facts, and what is missing ------------------------------------------------------- */
+
+static void add_facts(struct str *out, struct figures *all, int width)
+{
+	struct str s = {0};
+
+	for (int i = 0; i < all->n; i++) {
+		struct figure *f = &all->list[i];
+
+		if (f->first->outcome != OUTCOME_MEASURED || is_row(f) ||
+		    f->first->value_kind == VALUE_NONE)
+			continue;
+		str_add(&s, s.len ? "; " : "");
+		words_add(&s, f->first->metric);
+		str_addc(&s, ' ');
+		if (f->first->value_kind == VALUE_NUMBER)
+			words_range(&s, fmt_measure(f->lo, f->first->unit),
+				fmt_measure(f->hi, f->first->unit));
+		else if (f->differs)
+			str_add(&s, msg_format(MSG_words_differs));
+		else
+			words_add(&s, f->first->text);
+	}
+	if (s.len) {
+		struct str line = {0};
+
+		msg_add(&line, MSG_information_facts, s.data);
+		str_pad(out, ' ', INDENT);
+		words_wrap(out, line.data, INDENT, INDENT + 2, width);
+		str_release(&line);
+	}
+	str_release(&s);
+}
+
+/* One line a reason, with the metrics it keeps from us. */
+static void add_missing(struct str *out, struct figures *all, int width)
+{
+	for (int i = 0; i < all->n; i++) {
+		const struct reading *r = all->list[i].first;
+		const char *names[MAX_METRICS];
+		struct str metrics = {0}, reason = {0}, line = {0};
+		bool told = r->outcome == OUTCOME_MEASURED;
+		int n = 0;
+
+		for (int k = 0; k < all->n && !told; k++) {
+			const struct reading *other = all->list[k].first;
+
+			if (other->outcome == OUTCOME_MEASURED ||
+			    !same_text(other->reason.text, r->reason.text))
+				continue;
+			told = k < i;
+			names[n++] = other->metric;
+		}
+		if (told)
+			continue;
+		words_names(&metrics, names, n);
+		words_add(&reason, r->reason.text ? r->reason.text : msg_format(MSG_no_reason));
+		msg_add(&line, MSG_information_none, metrics.data, reason.data);
+		str_pad(out, ' ', INDENT);
+		words_wrap(out, line.data, INDENT, INDENT + 2, width);
+		str_release(&metrics);
+		str_release(&reason);
+		str_release(&line);
+	}
+}
+
+enum status info_table(struct str *out, const struct scorecard *card,
+	const struct report_options *options, int width, struct error *err)
+{
+	struct figures all = {0};
+	enum status st = ST_OK;
+
+	if (card->n_information == 0)
+		return ST_OK;
+	gather(&all, card);
+	str_addf(out, "\n  %s\n", msg_format(MSG_information));
+	if (!add_rows(out, &all, card, options, width))
+		st = error_set(err, ST_NOMEM, MSG_no_table);
+	add_facts(out, &all, width);
+	add_missing(out, &all, width);
+	release(&all);
+	return st;
 }

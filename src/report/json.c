@@ -129,10 +129,13 @@ static void put_finding(struct json_out *j, const struct finding *f)
 	json_put_string(j, "verdict", verdict_name(f->verdict));
 	json_put_string(j, "outcome", outcome_name(f->outcome));
 	json_put_string(j, "origin", origin_name(f->origin));
-	if (f->text)
+	/* A spread of texts has both: how many differ, and the odd one out. */
+	if (f->text && !f->has_value)
 		json_put_string(j, "value", f->text);
 	else
 		json_put_number(j, "value", f->has_value ? f->value : NAN);
+	if (f->text && f->has_value)
+		json_put_string(j, "text", f->text);
 	json_put_number(j, "limit", f->limit);
 	if (isfinite(f->ci_lo) && isfinite(f->ci_hi)) {
 		json_array_begin(j, "ci");

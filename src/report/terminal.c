@@ -7,18 +7,24 @@
 
 #include "base/msg.h"
 #include "base/unit.h"
+#include "report/blame.h"
+#include "report/groups.h"
 #include "report/info_table.h"
 #include "report/report_writers.h"
 #include "report/words.h"
 
 #define MAX_WIDTH 80
+#define MIN_WIDTH 40
 #define TITLE_COLUMNS 26
+#define VERDICT_COLUMNS 16
 #define DETAIL 6 /* indent below a criterion */
 
 struct page {
 	struct str *out;
 	const struct scorecard *card;
 	const struct report_options *o;
+	struct arena arena;
+	struct group_list troubles;
 	int width, items;
 };
 
@@ -45,45 +51,110 @@ static void line(const struct page *p, int indent, const char *text)
 	words_wrap(p->out, text, indent, indent + 2, p->width);
 }
 
+/* A short-lived printable text, for message arguments. */
 static const char *printable(const char *text)
 {
 	struct str s = {0};
 	const char *shown;
 
-	str_add_printable(&s, text ? text : "", text ? strlen(text) : 0);
+	words_add(&s, text);
 	shown = tmpf("%s", str_text(&s));
 	str_release(&s);
 	return shown;
 }
 
+/* What the rest of a list is called that a page does not show. */
+static void and_more(const struct page *p, int indent, int64_t more)
+{
+	if (more > 0)
+		line(p, indent, say(MSG_and_more, words_count(more)));
+}
+
 /* --- head ----------------------------------------------------------------------- */
+
+static void add_size(struct str *s, const struct scorecard *c)
+{
+	int64_t nodes = c->expected_nodes, cards = c->expected_cards;
+
+	if (nodes <= 0)
+		return;
+	str_addf(s, ", %s", words_subjects(SUBJECT_NODE, nodes));
+	if (cards <= 0)
+		return;
+	if (cards % nodes == 0)
+		str_addf(s, " x %s", words_count(cards / nodes));
+	else
+		str_addf(s, ", %s", words_count(cards));
+	str_addf(s, " %s", c->card ? printable(c->card) : msg_format(MSG_head_cards));
+}
+
+/* "2026-12-02 06:39 UTC" of an RFC 3339 time. */
+static void add_start(struct str *s, const char *started)
+{
+	const char *text = printable(started);
+
+	if (strlen(text) >= 16)
+		str_addf(s, ", %.10s %.5s UTC", text, text + 11);
+}
 
 static void head(const struct page *p)
 {
 	const struct scorecard *c = p->card;
 	struct str s = {0};
 
-	msg_add(&s, MSG_head_version, printable(c->version));
+	msg_add(&s, MSG_head_version, c->version ? printable(c->version) : "?");
 	if (c->vendor)
-		str_addf(&s, "   %s", printable(c->vendor));
-	str_addf(&s, "   %s", c->expected_nodes == 1 ? say(MSG_head_node)
-	                                             : say(MSG_head_nodes, words_count(c->expected_nodes)));
-	if (c->expected_cards > 0)
-		str_addf(&s, " x %s %s", words_count(c->expected_cards / c->expected_nodes),
-		         printable(c->card ? c->card : msg_format(MSG_head_cards)));
-	if (c->started)
-		str_addf(&s, "   %.10s %.5s UTC", printable(c->started), c->started + 11);
-	str_addf(&s, "   %s", fmt_duration(c->seconds));
-	words_wrap(p->out, s.data, 0, 2, p->width);
-	str_release(&s);
-	str_clear(&s);
-	if (c->card_guessed)
-		words_wrap(p->out, c->card ? say(MSG_head_guessed, printable(c->card)) : say(MSG_head_no_profile), 0, 2,
-		           p->width);
+		str_addf(&s, ", %s", printable(c->vendor));
+	add_size(&s, c);
+	add_start(&s, c->started);
+	if (words_columns(s.data) <= p->width)
+		str_addf(p->out, "%s\n", s.data);
 	else
-		words_wrap(p->out, say(MSG_head_profile, printable(c->profile), printable(c->budget)), 0, 2, p->width);
+		words_wrap(p->out, s.data, 0, 2, p->width);
+	str_clear(&s);
+	if (c->profile)
+		msg_add(&s, MSG_head_profile, printable(c->profile));
+	if (c->budget)
+		str_addf(&s, "%s%s", s.len ? ", " : "", say(MSG_head_budget, printable(c->budget)));
+	if (isfinite(c->seconds) && c->seconds > 0)
+		str_addf(&s, "%s%s", s.len ? ", " : "", say(MSG_head_took, fmt_duration(c->seconds)));
+	if (s.len)
+		words_wrap(p->out, s.data, 0, 2, p->width);
+	str_release(&s);
 }
 
+static enum verdict shade(enum overall o)
+{
+	return o == OVERALL_ACCEPT ? VERDICT_PASS : o == OVERALL_REJECT ? VERDICT_FAIL : VERDICT_WARN;
+}
+
+static void headline(const struct page *p)
+{
+	const struct scorecard *c = p->card;
+	enum overall shown = c->simulated ? c->overall_if_measured : c->overall;
+	struct str word = {0}, rest = {0};
+
+	if (c->simulated)
+		msg_add(&word, MSG_headline_simulated, overall_name(shown));
+	else
+		str_add(&word, overall_name(shown));
+	if (shown == OVERALL_REJECT)
+		blame_summary(&rest, c);
+	if (!rest.len)
+		msg_add(&rest, MSG_headline_judged, words_count(c->rules_judged), words_count(c->rules));
+	if (shown == OVERALL_INCOMPLETE && c->rules_judged > 0)
+		str_addf(&rest, "; %s", msg_format(MSG_headline_no_fail));
+	str_add(p->out, "\n  ");
+	color_on(p, shade(c->overall));
+	str_add(p->out, word.data);
+	color_off(p);
+	str_add(p->out, "   ");
+	words_wrap(p->out, str_text(&rest), 5 + words_columns(word.data), 4, p->width);
+	str_release(&word);
+	str_release(&rest);
+}
+
+/* What limits the worth of all that follows. */
 static void banners(const struct page *p)
 {
 	const struct scorecard *c = p->card;
@@ -91,273 +162,390 @@ static void banners(const struct page *p)
 	if (c->altered)
 		line(p, 2, say(MSG_banner_altered, printable(c->altered)));
 	if (c->simulated)
-		line(p, 2, say(MSG_banner_simulated, overall_name(c->overall_if_measured)));
+		line(p, 2, msg_format(MSG_banner_simulated));
 	if (c->imported)
 		line(p, 2, msg_format(MSG_banner_imported));
 	if (c->cut)
 		line(p, 2, msg_format(MSG_banner_cut));
 	if (c->screen_only)
 		line(p, 2, msg_format(MSG_banner_screen));
+	if (c->card_guessed)
+		line(p, 2, c->card ? say(MSG_banner_guessed, printable(c->card))
+				   : msg_format(MSG_banner_no_profile));
 	if (c->stage == RULE_PERIOD)
 		line(p, 2, msg_format(MSG_banner_period));
 }
 
-/* Distinct failing subjects by kind: "2 of 1,000 cards, 1 node". */
-static void blame_summary(const struct page *p, struct str *out)
-{
-	const struct scorecard *c = p->card;
-	int64_t kinds[SUBJECT_KINDS] = {0};
-	int64_t seen = 0;
-
-	for (int64_t i = 0; i < c->n_culprits; i++) {
-		const struct finding *f = c->culprits[i];
-		bool again = false;
-
-		if (f->verdict != VERDICT_FAIL)
-			continue;
-		/* Culprits of one subject come from several rules. */
-		for (int64_t k = 0; k < i && k < 2000 && !again; k++)
-			again = c->culprits[k]->verdict == VERDICT_FAIL &&
-			        c->culprits[k]->subject.kind == f->subject.kind && f->subject.id &&
-			        c->culprits[k]->subject.id && strcmp(c->culprits[k]->subject.id, f->subject.id) == 0;
-		if (!again)
-			kinds[f->subject.kind]++;
-	}
-	for (int k = 0; k < SUBJECT_KINDS; k++) {
-		const char *name = words_subjects(subject_kind_name((enum subject_kind)k));
-
-		if (!kinds[k])
-			continue;
-		str_add(out, seen++ ? ", " : "");
-		if (k == SUBJECT_CARD && c->expected_cards > 0)
-			str_add(out, say(MSG_blame_of, words_count(kinds[k]), words_count(c->expected_cards), name));
-		else
-			str_add(out, say(MSG_blame, words_count(kinds[k]), name));
-	}
-}
-
-static void headline(const struct page *p)
-{
-	const struct scorecard *c = p->card;
-	enum verdict shade = c->overall == OVERALL_ACCEPT   ? VERDICT_PASS
-	                     : c->overall == OVERALL_REJECT ? VERDICT_FAIL
-	                                                    : VERDICT_WARN;
-	struct str s = {0};
-	const char *word = overall_name(c->overall);
-
-	if (c->overall == OVERALL_REJECT)
-		blame_summary(p, &s);
-	else
-		msg_add(&s, MSG_headline_judged, words_count(c->rules_judged), words_count(c->rules));
-	str_add(p->out, "\n  ");
-	color_on(p, shade);
-	str_add(p->out, word);
-	color_off(p);
-	str_add(p->out, "   ");
-	words_wrap(p->out, str_text(&s), 5 + (int)strlen(word), 4, p->width);
-	str_release(&s);
-}
-
 /* --- one criterion ------------------------------------------------------------------ */
+
+/* On delivery day there is nothing to say but how much is still to come. */
+static bool only_later(const struct scorecard *card, const struct criterion_result *c)
+{
+	return card->stage == RULE_DELIVERY && c->has_period && c->coverage.due == 0;
+}
+
+static void later_words(struct str *out, const struct criterion_result *c)
+{
+	const char *checks = say(MSG_later_checks, words_count(c->period_coverage.tested),
+		words_count(c->period_coverage.due));
+
+	str_add(out, c->period_coverage.tested
+			     ? say(MSG_later_so_far, words_verdict(c->period_verdict), checks)
+			     : checks);
+}
+
+/* Number and title, as far as the column of the verdict; a title that leaves no
+ * room for it has the line to itself. Returns the column reached. */
+static int criterion_title(const struct page *p, const struct criterion_result *c, int verdict_columns)
+{
+	struct str s = {0};
+	int column, pad;
+
+	words_add(&s, c->id);
+	str_addc(&s, ' ');
+	words_add(&s, c->title);
+	column = 2 + words_columns(s.data);
+	str_add(p->out, "  ");
+	pad = column < 2 + TITLE_COLUMNS ? 2 + TITLE_COLUMNS - column : 1;
+	if (column + pad + verdict_columns <= p->width) {
+		str_add(p->out, s.data);
+		str_pad(p->out, ' ', (size_t)pad);
+		column += pad;
+	} else {
+		words_wrap(p->out, s.data, 2, 4, p->width);
+		str_pad(p->out, ' ', DETAIL);
+		column = DETAIL;
+	}
+	str_release(&s);
+	return column;
+}
 
 static void criterion_line(const struct page *p, const struct criterion_result *c)
 {
-	const char *title = printable(c->title);
 	const char *verdict = words_verdict(c->verdict);
-	int title_columns = words_columns(title);
-	struct str rest = {0};
+	int columns = words_columns(verdict);
+	int column = criterion_title(p, c, columns) + columns;
+	int pad = columns < VERDICT_COLUMNS ? VERDICT_COLUMNS - columns : 1;
+	struct str s = {0};
 
-	str_addf(p->out, "\n  %s %s", printable(c->id), title);
-	str_pad(p->out, ' ', title_columns < TITLE_COLUMNS ? (size_t)(TITLE_COLUMNS - title_columns) : 1);
 	color_on(p, c->verdict);
 	str_add(p->out, verdict);
 	color_off(p);
-	if (c->coverage.due > 0) {
-		int column = 4 + (title_columns < TITLE_COLUMNS ? TITLE_COLUMNS : title_columns + 1) + words_columns(verdict);
-
-		str_pad(p->out, ' ', words_columns(verdict) < 13 ? (size_t)(14 - words_columns(verdict)) : 1);
-		msg_add(&rest, MSG_coverage, words_count(c->coverage.tested), words_count(c->coverage.due));
-		words_wrap(p->out, rest.data, column + 2, DETAIL, p->width);
+	if (c->coverage.due <= 0) {
+		str_addc(p->out, '\n');
+		return;
+	}
+	coverage_words(&s, p->card, c);
+	if (column + pad + words_columns(s.data) <= p->width) {
+		str_pad(p->out, ' ', (size_t)pad);
+		column += pad;
 	} else {
 		str_addc(p->out, '\n');
+		str_pad(p->out, ' ', DETAIL);
+		column = DETAIL;
 	}
-	str_release(&rest);
+	words_wrap(p->out, s.data, column, DETAIL, p->width);
+	str_release(&s);
 }
 
-static void finding_lines(const struct page *p, const struct finding *f)
+/* What the others reach tells a bad card from a bad limit. */
+static void add_fleet(struct str *s, const struct scorecard *card, const struct finding *f)
+{
+	double median = f->has_value && !f->text ? fleet_median(card, f) : NAN;
+
+	if (isfinite(median))
+		str_addf(s, ", %s", say(MSG_words_fleet, words_value(f->rule, median)));
+}
+
+/* Who, what, held against which limit; or why there is no figure. */
+static void group_head(struct str *s, const struct page *p, const struct group *g)
+{
+	const struct finding *f = g->first;
+
+	switch (g->kind) {
+	case GROUP_SUBJECT:
+		words_subject(s, &f->subject, f->node);
+		str_add(s, ": ");
+		words_figure(s, f);
+		words_limit(s, f);
+		add_fleet(s, p->card, f);
+		break;
+	case GROUP_RULE:
+		words_add(s, f->rule->metric);
+		str_addf(s, ": %s", words_subjects(f->subject.kind, g->subjects));
+		if (g->lo <= g->hi) {
+			str_add(s, ", ");
+			words_range(s, words_value(f->rule, g->lo), words_value(f->rule, g->hi));
+		}
+		words_limit(s, f);
+		break;
+	case GROUP_REASON:
+		group_where(s, g, p->card);
+		str_add(s, s->len ? ": " : "");
+		words_reason(s, f, g->n_metrics > 1 ? msg_format(MSG_these_figures) : NULL);
+		str_addf(s, " (%s", g->n_rules == 1 ? msg_format(MSG_one_rule)
+						    : say(MSG_rules, words_count(g->n_rules)));
+		str_add(s, ": ");
+		words_names(s, g->metrics, g->n_metrics);
+		str_addc(s, ')');
+		break;
+	}
+}
+
+/* What else is known of it. */
+static void group_evidence(struct str *s, const struct group *g)
+{
+	if (g->kind == GROUP_RULE) {
+		struct str who = {0};
+
+		words_subject(&who, &g->worst->subject, g->worst->node);
+		msg_add(s, MSG_worst, str_text(&who), words_value(g->worst->rule, g->worst->value));
+		str_release(&who);
+	}
+	for (int i = 0; i < g->n_others && i < GROUP_OTHERS; i++) {
+		struct str figure = {0};
+
+		words_figure(&figure, g->others[i]);
+		str_addf(s, "%s%s", s->len ? ", " : "",
+			i ? str_text(&figure) : say(MSG_also, str_text(&figure)));
+		str_release(&figure);
+	}
+	if (g->n_others > GROUP_OTHERS)
+		str_addf(s, ", %s", say(MSG_rules_more, words_count(g->n_others - GROUP_OTHERS)));
+	if (g->kind != GROUP_REASON && g->first->reason.text && *g->first->reason.text) {
+		str_add(s, s->len ? "; " : "");
+		words_reason(s, g->first, NULL);
+	}
+	if (g->first->advice)
+		str_addf(s, "%s-> %s", s->len ? " " : "", printable(g->first->advice));
+}
+
+static void print_group(const struct page *p, const struct group *g)
 {
 	struct str s = {0};
 
-	words_subject(&s, &f->subject, f->node);
-	str_add(&s, ": ");
-	words_figure(&s, f);
-	if (f->verdict != VERDICT_FAIL)
-		str_addf(&s, " [%s]", words_verdict(f->verdict));
+	if (g->verdict != VERDICT_FAIL)
+		str_addf(&s, "%s: ", words_verdict(g->verdict));
+	if (!g->first->rule->required)
+		str_addf(&s, "%s ", msg_format(MSG_optional));
+	group_head(&s, p, g);
 	line(p, DETAIL, s.data);
 	str_clear(&s);
-	if (f->reason.text && *f->reason.text)
-		str_add(&s, printable(f->reason.text));
-	if (f->advice)
-		str_addf(&s, "%s-> %s", s.len ? " " : "", printable(f->advice));
+	group_evidence(&s, g);
 	if (s.len)
 		line(p, DETAIL + 3, s.data);
 	str_release(&s);
 }
 
-/* Whether a finding belongs among the lines of a criterion. */
-static bool listed(const struct finding *f, const char *criterion)
-{
-	return strcmp(f->rule->criterion, criterion) == 0 && f->rule->reading == RULE_SOUND &&
-	       f->rule->stage == RULE_DELIVERY &&
-	       (f->verdict == VERDICT_FAIL || f->verdict == VERDICT_WARN || f->verdict == VERDICT_INCONCLUSIVE ||
-	        f->verdict == VERDICT_TOO_SHORT || f->verdict == VERDICT_TOO_FEW);
-}
-
 static void troubles(const struct page *p, const struct criterion_result *c)
 {
-	static const enum verdict order[] = {VERDICT_FAIL, VERDICT_INCONCLUSIVE, VERDICT_TOO_SHORT, VERDICT_TOO_FEW,
-	                                     VERDICT_WARN};
-	const struct scorecard *card = p->card;
 	int64_t more = 0;
 	int shown = 0;
 
-	for (size_t o = 0; o < sizeof(order) / sizeof(*order); o++) {
-		for (int64_t i = 0; i < card->n_findings; i++) {
-			const struct finding *f = &card->findings[i];
+	for (int i = 0; i < p->troubles.n_groups; i++) {
+		const struct group *g = p->troubles.groups[i];
 
-			if (f->verdict != order[o] || !listed(f, c->id))
-				continue;
-			if (p->items && shown >= p->items)
-				more++;
-			else
-				finding_lines(p, f);
+		if (strcmp(g->criterion, c->id) != 0)
+			continue;
+		if (p->items && shown == p->items)
+			more++;
+		else {
+			print_group(p, g);
 			shown++;
 		}
 	}
-	if (more)
-		line(p, DETAIL, say(MSG_and_more, words_count(more)));
-}
-
-/* Rules of a criterion that share a verdict without a test and the reason. */
-struct gap {
-	enum verdict verdict;
-	const char *reason;
-	int rules, metrics_named;
-	struct str metrics;
-	const char *last_rule, *last_metric;
-};
-
-static void add_gap(struct gap *gaps, int *count, int capacity, const struct finding *f)
-{
-	const char *reason = f->reason.text ? f->reason.text : "";
-	struct gap *g = NULL;
-
-	for (int i = 0; i < *count && !g; i++)
-		if (gaps[i].verdict == f->verdict && strcmp(gaps[i].reason, reason) == 0)
-			g = &gaps[i];
-	if (!g) {
-		if (*count == capacity)
-			return;
-		g = &gaps[(*count)++];
-		*g = (struct gap){.verdict = f->verdict, .reason = reason};
-	}
-	/* Findings come grouped by rule. */
-	if (g->last_rule && strcmp(g->last_rule, f->rule->id) == 0)
-		return;
-	g->last_rule = f->rule->id;
-	g->rules++;
-	/* Several rules on one metric name it once. */
-	if (g->last_metric && strcmp(g->last_metric, f->rule->metric) == 0)
-		return;
-	g->last_metric = f->rule->metric;
-	if (g->metrics_named < 3)
-		str_addf(&g->metrics, "%s%s", g->metrics_named ? ", " : "", f->rule->metric);
-	else if (g->metrics_named == 3)
-		str_add(&g->metrics, ", ...");
-	g->metrics_named++;
-}
-
-static void gaps_of(const struct page *p, const struct criterion_result *c)
-{
-	struct gap gaps[24];
-	int count = 0;
-
-	for (int64_t i = 0; i < p->card->n_findings; i++) {
-		const struct finding *f = &p->card->findings[i];
-
-		if (strcmp(f->rule->criterion, c->id) == 0 && f->rule->required &&
-		    (f->rule->stage == RULE_DELIVERY || p->card->stage == RULE_PERIOD) &&
-		    (f->verdict == VERDICT_NOT_MEASURED || f->verdict == VERDICT_STATED_ONLY))
-			add_gap(gaps, &count, 24, f);
-	}
-	for (int i = 0; i < count; i++) {
-		struct str s = {0};
-
-		str_addf(&s, "%s: %s", words_verdict(gaps[i].verdict),
-		         *gaps[i].reason ? printable(gaps[i].reason) : msg_format(MSG_no_reason));
-		str_addf(&s, " (%s: %s)", gaps[i].rules == 1 ? msg_format(MSG_one_rule)
-		                                             : say(MSG_rules, tmpf("%d", gaps[i].rules)),
-		         printable(gaps[i].metrics.data));
-		line(p, DETAIL, s.data);
-		str_release(&s);
-		str_release(&gaps[i].metrics);
-	}
+	and_more(p, DETAIL, more);
 }
 
 static void period_line(const struct page *p, const struct criterion_result *c)
 {
-	if (c->has_period && p->card->stage == RULE_DELIVERY)
-		line(p, DETAIL, say(MSG_period, words_count(c->period_coverage.tested),
-		                    words_count(c->period_coverage.due)));
+	struct str s = {0};
+
+	if (!c->has_period || only_later(p->card, c))
+		return;
+	if (p->card->stage == RULE_DELIVERY) {
+		struct str checks = {0};
+
+		later_words(&checks, c);
+		msg_add(&s, MSG_later_line, str_text(&checks));
+		str_release(&checks);
+	} else {
+		msg_add(&s, MSG_period_line, words_verdict(c->period_verdict),
+			words_count(c->period_coverage.tested), words_count(c->period_coverage.due));
+	}
+	line(p, DETAIL, s.data);
+	str_release(&s);
 }
 
-/* --- foot --------------------------------------------------------------------------- */
+static void criteria(struct page *p)
+{
+	bool later = false;
 
-static void literal_lines(const struct page *p)
+	str_addc(p->out, '\n');
+	for (int i = 0; i < p->card->n_criteria; i++) {
+		const struct criterion_result *c = &p->card->criteria[i];
+
+		criterion_line(p, c);
+		troubles(p, c);
+		period_line(p, c);
+		later = later || (c->has_period && p->card->stage == RULE_DELIVERY);
+	}
+	and_more(p, 2, p->troubles.left_out);
+	if (later)
+		line(p, 2, msg_format(MSG_later_how));
+}
+
+/* --- what was not tested --------------------------------------------------------------- */
+
+static void print_reason(const struct page *p, const struct group *g)
+{
+	struct str s = {0};
+
+	if (g->verdict != VERDICT_NOT_MEASURED && g->verdict != VERDICT_NOT_APPLICABLE)
+		str_addf(&s, "%s: ", words_verdict(g->verdict));
+	group_where(&s, g, p->card);
+	str_add(&s, s.len && !str_ends(s.data, ": ") ? ": " : "");
+	words_reason(&s, g->first, g->n_metrics > 1 ? msg_format(MSG_these_figures) : NULL);
+	line(p, 4, s.data);
+	str_clear(&s);
+	str_add(&s, g->n_rules == 1 ? msg_format(MSG_one_rule) : say(MSG_rules, words_count(g->n_rules)));
+	if (g->n_rules == 1 && g->subjects > 1)
+		str_addf(&s, ", %s", words_subjects(g->first->subject.kind, g->subjects));
+	str_add(&s, ": ");
+	words_names(&s, g->metrics, g->n_metrics);
+	if (g->first->advice && g->verdict != VERDICT_NOT_APPLICABLE)
+		str_addf(&s, " -> %s", printable(g->first->advice));
+	line(p, 6, s.data);
+	str_release(&s);
+}
+
+static void reasons(const struct page *p, const struct group_list *l, enum msg title)
+{
+	int shown = l->n_groups;
+
+	if (!l->n_groups)
+		return;
+	if (p->items && shown > p->items)
+		shown = p->items;
+	str_addf(p->out, "\n  %s\n", msg_format(title));
+	for (int i = 0; i < shown; i++)
+		print_reason(p, l->groups[i]);
+	and_more(p, 4, l->n_groups - shown + l->left_out);
+}
+
+static void untested(struct page *p)
+{
+	struct group_list l;
+
+	groups_untested(&l, &p->arena, p->card);
+	reasons(p, &l, MSG_untested);
+	groups_inapplicable(&l, &p->arena, p->card);
+	reasons(p, &l, MSG_inapplicable);
+}
+
+/* --- the guides to the letter ------------------------------------------------------------ */
+
+static void literal_fail(const struct page *p, const struct rule_result *r)
+{
+	struct str s = {0};
+
+	words_add(&s, r->rule->metric);
+	str_addc(&s, ' ');
+	words_add(&s, r->rule->limit);
+	str_addf(&s, ": %s", say(MSG_literal_fails, words_count(r->count[VERDICT_FAIL]),
+				     words_count(r->coverage.due)));
+	if (r->rule->note) {
+		str_add(&s, "; ");
+		words_add(&s, r->rule->note);
+	}
+	line(p, 4, s.data);
+	str_release(&s);
+}
+
+/* With its limit where it was tested, by name alone where it was not. */
+static void literal_others(struct page *p, enum verdict v)
 {
 	const struct scorecard *c = p->card;
-	int fails = 0;
+	bool tested = v == VERDICT_PASS || v == VERDICT_WARN || v == VERDICT_INCONCLUSIVE;
+	const char **names = arena_array(&p->arena, (size_t)c->n_rules + 1, sizeof(*names));
 	struct str s = {0};
+	int n = 0;
 
 	for (int i = 0; i < c->n_rules; i++) {
 		const struct rule_result *r = &c->rule_results[i];
 
-		if (r->rule->reading != RULE_LITERAL || r->verdict != VERDICT_FAIL)
+		if (r->rule->reading != RULE_LITERAL || r->verdict != v)
 			continue;
-		str_addf(&s, "%s%s %s", fails++ ? "; " : "", r->rule->metric, r->rule->limit ? r->rule->limit : "");
+		names[n++] = r->rule->metric;
+		if (!tested)
+			continue;
+		str_add(&s, s.len ? "; " : "");
+		words_add(&s, r->rule->metric);
+		str_addc(&s, ' ');
+		words_add(&s, r->rule->limit);
 	}
-	if (fails) {
-		str_addc(p->out, '\n');
-		line(p, 2, say(MSG_literal, printable(s.data)));
-	}
+	if (!tested)
+		words_names(&s, names, n);
+	if (n)
+		line(p, 4, tmpf("%s: %s", words_verdict(v), str_text(&s)));
 	str_release(&s);
 }
 
-static void foot(const struct page *p)
+static void literal_lines(struct page *p)
 {
 	const struct scorecard *c = p->card;
+	bool any = false;
 
-	literal_lines(p);
+	for (int i = 0; i < c->n_rules && !any; i++)
+		any = c->rule_results[i].rule->reading == RULE_LITERAL;
+	if (!any)
+		return;
 	str_addc(p->out, '\n');
-	line(p, 2, say(MSG_digest, printable(c->run_digest ? c->run_digest : "-")));
+	line(p, 2, msg_format(MSG_literal));
+	for (int i = 0; i < c->n_rules; i++)
+		if (c->rule_results[i].rule->reading == RULE_LITERAL &&
+		    c->rule_results[i].verdict == VERDICT_FAIL)
+			literal_fail(p, &c->rule_results[i]);
+	for (enum verdict v = 0; v < VERDICTS; v++)
+		if (v != VERDICT_FAIL)
+			literal_others(p, v);
 }
 
-enum status report_terminal(struct str *out, const struct scorecard *card, const struct report_options *options,
-                            struct error *err)
+/* --- all ------------------------------------------------------------------------------- */
+
+static enum status print_page(struct page *p, struct error *err)
 {
-	struct page p = {.out = out, .card = card, .o = options, .items = options->max_items};
+	enum status st;
+
+	head(p);
+	headline(p);
+	banners(p);
+	criteria(p);
+	untested(p);
+	literal_lines(p);
+	st = info_table(p->out, p->card, p->o, p->width, err);
+	str_addc(p->out, '\n');
+	line(p, 2, say(MSG_digest, p->card->run_digest ? printable(p->card->run_digest)
+						       : msg_format(MSG_no_digest)));
+	return st;
+}
+
+enum status report_terminal(struct str *out, const struct scorecard *card,
+	const struct report_options *options, struct error *err)
+{
+	struct str text = {0};
+	struct page p = {.out = &text, .card = card, .o = options, .items = options->max_items};
+	enum status st;
 
 	p.width = options->width > 0 && options->width < MAX_WIDTH ? options->width : MAX_WIDTH;
-	head(&p);
-	headline(&p);
-	banners(&p);
-	for (int i = 0; i < card->n_criteria; i++) {
-		criterion_line(&p, &card->criteria[i]);
-		troubles(&p, &card->criteria[i]);
-		gaps_of(&p, &card->criteria[i]);
-		period_line(&p, &card->criteria[i]);
-	}
-	info_table(out, card, options, p.width, err);
-	foot(&p);
-	return ST_OK;
+	p.width = p.width < MIN_WIDTH ? MIN_WIDTH : p.width;
+	groups_troubles(&p.troubles, &p.arena, card);
+	st = print_page(&p, err);
+	if (options->utf8)
+		str_addn(out, text.data, text.len);
+	else
+		words_ascii(out, text.data);
+	str_release(&text);
+	arena_release(&p.arena);
+	return st;
 }

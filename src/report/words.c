@@ -1,49 +1,60 @@
 /* Findings in words. Subjects, limits and reasons come from hosts and files of
- * others: they are made printable here, once. */
+ * others: they are made printable here, once. Layout (columns, wrapping) is in
+ * layout.c. */
 #include "report/words.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/msg.h"
 #include "base/unit.h"
 
-static void printable(struct str *out, const char *text)
+/* A UUID that stands beside a PCI address needs no more to be recognised. */
+#define ID_COLUMNS 15
+
+void words_add(struct str *out, const char *text)
 {
 	if (text)
 		str_add_printable(out, text, strlen(text));
 }
 
+/* --- subjects ----------------------------------------------------------------- */
+
 static void end_of(struct str *out, const struct subject_end *e)
 {
-	printable(out, e->node ? e->node : "?");
+	words_add(out, e->node ? e->node : "?");
 	if (e->card || e->nic) {
 		str_addc(out, ' ');
-		printable(out, e->card ? e->card : e->nic);
+		words_add(out, e->card ? e->card : e->nic);
 	}
 	if (e->port)
 		str_addf(out, ":%d", e->port);
 }
 
-static void card_of(struct str *out, const struct subject *s, const char *node)
+static bool is_all(const char *id) { return !id || strcmp(id, "*") == 0; }
+
+/* The full id is in the JSON and CSV reports. */
+static void short_id(struct str *out, const struct subject *s)
 {
-	if (node) {
-		printable(out, node);
-		str_addc(out, ' ');
-	}
-	if (s->id && strcmp(s->id, "*") == 0) {
+	struct str id = {0};
+
+	words_add(&id, s->id);
+	words_cut(out, str_text(&id), s->pci ? ID_COLUMNS : 64);
+	str_release(&id);
+}
+
+static void card_of(struct str *out, const struct subject *s)
+{
+	if (is_all(s->id)) {
 		str_add(out, msg_format(MSG_words_all_cards));
-		return;
-	}
-	if (s->index < 0) { /* a CPU socket */
-		printable(out, s->id);
-		return;
-	}
-	str_add(out, say(MSG_words_card, tmpf("%d", s->index)));
-	if (s->id || s->pci) {
-		str_add(out, " (");
-		printable(out, s->id);
-		str_add(out, s->id && s->pci ? ", " : "");
-		printable(out, s->pci);
+	} else if (s->index < 0) { /* a CPU socket */
+		words_add(out, s->id);
+	} else {
+		str_addf(out, "%s (", say(MSG_words_card, tmpf("%d", s->index)));
+		short_id(out, s);
+		if (s->pci)
+			str_add(out, ", ");
+		words_add(out, s->pci);
 		str_addc(out, ')');
 	}
 }
@@ -57,72 +68,45 @@ void words_subject(struct str *out, const struct subject *s, const char *node)
 		return;
 	}
 	switch (s->kind) {
-	case SUBJECT_CARD: card_of(out, s, node); break;
+	case SUBJECT_CARD:
+		words_add(out, node);
+		if (node)
+			str_addc(out, ' ');
+		card_of(out, s);
+		break;
 	case SUBJECT_CLUSTER: str_add(out, msg_format(MSG_words_cluster)); break;
 	case SUBJECT_PATH:
-		if (s->id && strcmp(s->id, "*") != 0)
-			printable(out, s->id);
-		else
+		if (is_all(s->id))
 			str_add(out, msg_format(MSG_words_storage));
+		else
+			words_add(out, s->id);
 		break;
 	default:
-		printable(out, s->id && strcmp(s->id, "*") != 0 ? s->id : node);
+		if (is_all(s->id) && !node)
+			str_add(out, msg_format(MSG_words_several));
+		else
+			words_add(out, is_all(s->id) ? node : s->id);
 		break;
 	}
 }
 
-const char *words_verdict(enum verdict verdict)
+const char *words_subjects(enum subject_kind kind, int64_t count)
 {
-	static const enum msg words[VERDICTS] = {
-		[VERDICT_PASS] = MSG_verdict_pass,
-		[VERDICT_WARN] = MSG_verdict_warn,
-		[VERDICT_FAIL] = MSG_verdict_fail,
-		[VERDICT_INCONCLUSIVE] = MSG_verdict_inconclusive,
-		[VERDICT_NOT_APPLICABLE] = MSG_verdict_not_applicable,
-		[VERDICT_NOT_MEASURED] = MSG_verdict_not_measured,
-		[VERDICT_STATED_ONLY] = MSG_verdict_stated_only,
-		[VERDICT_TOO_SHORT] = MSG_verdict_too_short,
-		[VERDICT_TOO_FEW] = MSG_verdict_too_few,
+	static const enum msg one[SUBJECT_KINDS] = {
+		[SUBJECT_CLUSTER] = MSG_one_cluster, [SUBJECT_NODE] = MSG_one_node,
+		[SUBJECT_CARD] = MSG_one_card,       [SUBJECT_LINK] = MSG_one_link,
+		[SUBJECT_PAIR] = MSG_one_pair,       [SUBJECT_PATH] = MSG_one_path,
+		[SUBJECT_ENVIRONMENT] = MSG_one_environment,
+	};
+	static const enum msg many[SUBJECT_KINDS] = {
+		[SUBJECT_CLUSTER] = MSG_many_clusters, [SUBJECT_NODE] = MSG_many_nodes,
+		[SUBJECT_CARD] = MSG_many_cards,       [SUBJECT_LINK] = MSG_many_links,
+		[SUBJECT_PAIR] = MSG_many_pairs,       [SUBJECT_PATH] = MSG_many_paths,
+		[SUBJECT_ENVIRONMENT] = MSG_many_environments,
 	};
 
-	return msg_format(words[verdict]);
-}
-
-void words_figure(struct str *out, const struct finding *f)
-{
-	const struct rule_info *r = f->rule;
-
-	printable(out, r->metric);
-	if (strcmp(r->stat, "value") != 0)
-		str_addf(out, " %s", r->stat);
-	if (f->text) {
-		str_add(out, " ");
-		printable(out, f->text);
-	} else if (f->has_value) {
-		str_addf(out, " %s", fmt_measure(f->value, r->unit));
-	}
-	if (r->limit) {
-		struct str limit = {0};
-
-		printable(&limit, r->limit);
-		str_addf(out, " %s", say(MSG_words_limit, str_text(&limit)));
-		str_release(&limit);
-	}
-}
-
-const char *words_subjects(const char *kind)
-{
-	static const struct {
-		const char *kind;
-		enum msg plural;
-	} known[] = {{"card", MSG_plural_card}, {"node", MSG_plural_node}, {"link", MSG_plural_link},
-	             {"pair", MSG_plural_pair}, {"path", MSG_plural_path},
-	             {"environment", MSG_plural_environment}};
-
-	for (size_t i = 0; kind && i < sizeof(known) / sizeof(*known); i++)
-		if (strcmp(known[i].kind, kind) == 0)
-			return msg_format(known[i].plural);
-	return msg_format(MSG_plural_check);
+	return count == 1 ? msg_format(one[kind]) : say_list(many[kind], (const char *const[]){
+	                                                                         words_count(count), NULL});
 }
 
 const char *words_count(int64_t count)
@@ -142,84 +126,179 @@ const char *words_count(int64_t count)
 	return shown;
 }
 
-/* --- layout ------------------------------------------------------------------ */
+/* --- names -------------------------------------------------------------------- */
 
-/* Wide East Asian characters take two columns. Decided from the code point,
- * not by wcwidth: that knows nothing in a C locale. */
-static int char_columns(const char *p, int n)
+static size_t stem(const char *name) { return strcspn(name, "_"); }
+
+static bool same_stem(const char *a, const char *b)
 {
-	const unsigned char *s = (const unsigned char *)p;
-	unsigned c;
-
-	if (n < 3)
-		return 1;
-	c = n == 3 ? (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u)
-	           : (s[0] & 7u) << 18 | (s[1] & 63u) << 12 | (s[2] & 63u) << 6 | (s[3] & 63u);
-	return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) ||
-	                       (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe6f) ||
-	                       (c >= 0xff00 && c <= 0xff60) || (c >= 0xffe0 && c <= 0xffe6) || c >= 0x1f300
-	               ? 2
-	               : 1;
+	return stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
 }
 
-static int columns_of(const char *text, size_t len)
+void words_names(struct str *out, const char *const *names, int count)
 {
-	const char *end = text + len;
-	int columns = 0;
+	bool first = true;
 
-	while (text < end) {
-		int n = utf8_len(text, end);
+	for (int i = 0; i < count; i++) {
+		int like = 0, before = 0;
 
-		columns += n ? char_columns(text, n) : 1;
-		text += n ? n : 1;
-	}
-	return columns;
-}
-
-int words_columns(const char *text) { return columns_of(text, strlen(text)); }
-
-/* A word longer than a line is broken rather than cut: an id must stay whole
- * for copying. */
-static int add_long_word(struct str *out, const char *word, size_t len, int column, int indent, int width)
-{
-	const char *end = word + len;
-
-	while (word < end) {
-		int n = utf8_len(word, end);
-		int columns = n ? char_columns(word, n) : 1;
-
-		if (column + columns > width) {
-			str_addc(out, '\n');
-			str_pad(out, ' ', (size_t)indent);
-			column = indent;
+		for (int k = 0; k < count; k++)
+			if (same_stem(names[i], names[k])) {
+				like++;
+				before += k < i;
+			}
+		if (before)
+			continue;
+		if (!first)
+			str_add(out, ", ");
+		first = false;
+		if (like == 1) {
+			words_add(out, names[i]);
+			continue;
 		}
-		str_addn(out, word, (size_t)(n ? n : 1));
-		word += n ? n : 1;
-		column += columns;
+		str_add_printable(out, names[i], stem(names[i]));
+		str_addf(out, "_* (%d)", like);
 	}
-	return column;
 }
 
-void words_wrap(struct str *out, const char *text, int column, int indent, int width)
+/* --- figures ------------------------------------------------------------------ */
+
+const char *words_verdict(enum verdict verdict)
 {
-	bool fresh = true;
+	static const enum msg words[VERDICTS] = {
+		[VERDICT_PASS] = MSG_verdict_pass,
+		[VERDICT_WARN] = MSG_verdict_warn,
+		[VERDICT_FAIL] = MSG_verdict_fail,
+		[VERDICT_INCONCLUSIVE] = MSG_verdict_inconclusive,
+		[VERDICT_NOT_APPLICABLE] = MSG_verdict_not_applicable,
+		[VERDICT_NOT_MEASURED] = MSG_verdict_not_measured,
+		[VERDICT_STATED_ONLY] = MSG_verdict_stated_only,
+		[VERDICT_TOO_SHORT] = MSG_verdict_too_short,
+		[VERDICT_TOO_FEW] = MSG_verdict_too_few,
+	};
 
-	while (*text) {
-		size_t gap = strspn(text, " \n"), len = strcspn(text + gap, " \n");
-		int columns = columns_of(text + gap, len);
+	return msg_format(words[verdict]);
+}
 
-		/* Wide gaps between parts stay; at a line's end any gap goes. */
-		if (!fresh && column + (int)gap + columns > width && indent + columns <= width) {
-			str_addc(out, '\n');
-			str_pad(out, ' ', (size_t)indent);
-			column = indent;
-		} else if (!fresh) {
-			str_pad(out, ' ', gap);
-			column += (int)gap;
-		}
-		column = add_long_word(out, text + gap, len, column, indent, width);
-		fresh = false;
-		text += gap + len;
+/* Statistics that are shares of the figure: read best in percent. */
+static bool is_share(const char *stat)
+{
+	return strcmp(stat, stat_name(STAT_F95)) == 0 || strcmp(stat, stat_name(STAT_CV)) == 0 ||
+	       strcmp(stat, stat_name(STAT_DIP_SHARE)) == 0 || strcmp(stat, stat_name(STAT_DRIFT)) == 0;
+}
+
+const char *words_value(const struct rule_info *rule, double value)
+{
+	return is_share(rule->stat) ? fmt_measure(100 * value, "%") : fmt_measure(value, rule->unit);
+}
+
+static void add_stat(struct str *out, const char *stat)
+{
+	if (strcmp(stat, "value") == 0)
+		return;
+	str_addc(out, ' ');
+	if (strcmp(stat, stat_name(STAT_F95)) == 0)
+		str_add(out, msg_format(MSG_words_fluctuation));
+	else if (strcmp(stat, stat_name(STAT_DIP_SHARE)) == 0)
+		str_add(out, msg_format(MSG_words_dips));
+	else
+		words_add(out, stat);
+}
+
+void words_figure(struct str *out, const struct finding *f)
+{
+	const struct rule_info *r = f->rule;
+
+	words_add(out, r->metric);
+	add_stat(out, r->stat);
+	/* "each" and "worst" are one subject's own figure. */
+	if (f->has_value && strcmp(r->scope, "each") != 0 && strcmp(r->scope, "worst") != 0) {
+		str_addc(out, ' ');
+		words_add(out, r->scope);
 	}
-	str_addc(out, '\n');
+	if (f->has_value)
+		str_addf(out, " %s", words_value(r, f->value));
+	if (f->text) {
+		str_add(out, " \"");
+		words_add(out, f->text);
+		str_addc(out, '"');
+	}
+	if (f->evidence && f->evidence->point) {
+		struct str point = {0};
+
+		words_add(&point, f->evidence->point);
+		str_addf(out, " %s", say(MSG_words_point, str_text(&point)));
+		str_release(&point);
+	}
+}
+
+/* How far a failing figure is off, where a share of the limit says something. */
+static void add_share(struct str *out, const struct finding *f)
+{
+	double percent = 100 * f->value / f->limit;
+
+	if (f->verdict != VERDICT_FAIL || !f->has_value || !(f->limit > 0) || !(f->value > 0) || !isfinite(percent))
+		return;
+	if (percent < 99.5)
+		str_addf(out, ", %s", say(MSG_words_share, tmpf("%.*f", percent < 9.95 ? 1 : 0, percent)));
+	else if (percent >= 200)
+		str_addf(out, ", %s", say(MSG_words_times, tmpf("%.*f", percent < 995 ? 1 : 0, percent / 100)));
+}
+
+void words_limit(struct str *out, const struct finding *f)
+{
+	const struct rule_info *r = f->rule;
+	struct str limit = {0};
+
+	if (is_share(r->stat) && isfinite(f->limit))
+		str_add(&limit, words_value(r, f->limit));
+	else
+		words_add(&limit, r->limit);
+	if (limit.len)
+		str_addf(out, "; %s", say(MSG_words_limit, str_text(&limit)));
+	if (limit.len)
+		add_share(out, f);
+	if (isfinite(f->resolution))
+		str_addf(out, ", %s", say(MSG_words_resolves, words_value(r, f->resolution)));
+	str_release(&limit);
+}
+
+/* Where the common unit of two figures begins; the end when they differ. */
+static size_t number_len(const char *lo, const char *hi)
+{
+	const char *a = strchr(lo, ' '), *b = strchr(hi, ' ');
+
+	return a && b && strcmp(a, b) == 0 ? (size_t)(a - lo) : strlen(lo);
+}
+
+void words_range(struct str *out, const char *lo, const char *hi)
+{
+	if (strcmp(lo, hi) == 0)
+		str_add(out, hi);
+	else
+		str_add(out, say(MSG_words_range, tmpf("%.*s", (int)number_len(lo, hi), lo), hi));
+}
+
+/* --- reasons ------------------------------------------------------------------ */
+
+void words_reason(struct str *out, const struct finding *f, const char *these)
+{
+	const struct reason *r = &f->reason;
+	const char *args[10];
+	struct str text = {0};
+	enum msg id;
+	int n = 0;
+
+	if (these && r->code && msg_parse(r->code, &id) && msg_arity(msg_format(id)) <= r->n_args) {
+		for (; n < r->n_args && n < 9; n++)
+			args[n] = strcmp(r->args[n], f->rule->metric) == 0 ? these : r->args[n];
+		args[n] = NULL;
+		msg_add_list(&text, id, args);
+		words_add(out, str_text(&text));
+	} else if (r->text && *r->text) {
+		words_add(out, r->text);
+	} else {
+		str_add(out, msg_format(MSG_no_reason));
+	}
+	str_release(&text);
 }

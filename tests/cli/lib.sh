@@ -53,14 +53,14 @@ wait_until() {
 	done
 }
 
-# Live processes (not zombies) whose command line or open files mention $tmp.
+# Live processes (not zombies) that name $1 on their command line or stand in it.
 live_processes() {
 	local p
 	for p in /proc/[0-9]*; do
 		[ "$p" != "/proc/$$" ] || continue
 		case $(sed -n 's/^State:[[:space:]]*//p' "$p/status" 2>/dev/null) in Z* | '') continue ;; esac
-		tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- "$1" && echo "${p#/proc/}"
+		{ tr '\0' ' ' <"$p/cmdline"; readlink "$p/cwd"; } 2>/dev/null | grep -q -- "$1" && echo "${p#/proc/}"
 	done
-}
+} 2>/dev/null
 nothing_runs() { [ -z "$(live_processes "$1")" ]; }
 no_scratch() { [ -z "$(find "$1" -name '.assay-*' 2>/dev/null)" ]; }

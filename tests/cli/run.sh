@@ -47,6 +47,24 @@ echo '{"v":1,"name":"mine","extends":"thousand-card","rules":[{"id":"x","criteri
 expect 3 "$ASSAY" score "$tmp/a run" --config-dir "$tmp/conf" --profile mine
 says "mine.json:1:"
 says "nonsense"
+printf 'key,name\n"unclosed,1\n' >"$tmp/conf/accelerators.csv"
+expect 3 "$ASSAY" score "$tmp/a run" --config-dir "$tmp/conf"
+says "accelerators.csv:2:"
+one_line
+rm "$tmp/conf/accelerators.csv"
+echo '{"v":1, "name": "broken"' >"$tmp/conf/profiles/broken.json"
+expect 3 "$ASSAY" score "$tmp/a run" --config-dir "$tmp/conf" --profile broken
+says "broken.json:1:"
+# A line that is no reading, and a figure that cannot be.
+cp -r "$tmp/a run" "$tmp/garbled"
+sed -i '4s/.*/not json at all/' "$tmp/garbled/readings.jsonl"
+expect 1 "$ASSAY" verify "$tmp/garbled"
+prints "ALTERED"
+cp -r "$tmp/a run" "$tmp/nojson"
+echo '{"v":1,' >"$tmp/nojson/run.json"
+expect 3 "$ASSAY" score "$tmp/nojson"
+says "run.json"
+one_line
 # An altered figure is seen, whoever altered it.
 cp -r "$tmp/a run" "$tmp/altered"
 sed -i '3s/"attempt":1/"attempt":2/' "$tmp/altered/readings.jsonl"

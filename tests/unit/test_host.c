@@ -349,19 +349,20 @@ static void no_blas_says_what_to_install(void **state)
 	struct arena *a = *state;
 	char dir[] = "/tmp/assay-blas-XXXXXX";
 	struct str path = {0};
-	struct blas blas;
+	struct blas list[BLAS_FAMILIES];
+	int count;
 	struct error err = {0};
 
 	assert_non_null(mkdtemp(dir));
 	assert_null(blas_find(a, dir));
-	assert_int_equal(blas_open(&blas, a, dir, &err), ST_NOTFOUND);
+	assert_int_equal(blas_open(list, &count, a, NULL, dir, &err), ST_NOTFOUND);
 	assert_non_null(strstr(err.text.data, "libopenblas0-pthread"));
 	error_release(&err);
 	path_join(&path, dir, "libblis.so.4");
 	assert_int_equal(file_write(path.data, "text", 4, NULL), ST_OK);
 	assert_non_null(blas_find(a, dir));
-	assert_int_equal(blas_open(&blas, a, dir, &err), ST_UNSUPPORTED);
-	assert_non_null(strstr(err.text.data, "BLIS"));
+	assert_int_equal(blas_open(list, &count, a, NULL, dir, &err), ST_UNSUPPORTED);
+	assert_non_null(strstr(err.text.data, "blis"));
 	error_release(&err);
 	unlink(path.data);
 	rmdir(dir);

@@ -1,0 +1,248 @@
+/* Readings of the storage probe. Every figure of an operating point is a reading
+ * of its own with the same `point`, so that a rule can pick the point by one
+ * figure and judge another there. */
+#include "storage_figures.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/unit.h"
+#include "hw/host.h"
+
+/* One CPU is busy with fio from here on: the client is the limit, not the path. */
+#define BUSY_PERCENT 90
+
+/* clang-format off */
+#define PATH_METRIC(name, unit, better, formula) \
+	{name, unit, BETTER_##better, SUBJECT_PATH, BACKEND_ANY, formula}
+/* In the order of enum figure. */
+#define SET(prefix)                                                                             \
+	PATH_METRIC(prefix "storage_read_iops", "IOPS", HIGHER,                                 \
+		"4 KiB random reads completed / seconds, one fio run an operating point"),      \
+	PATH_METRIC(prefix "storage_read_lat_mean_ms", "ms", LOWER,                             \
+		"mean time of a 4 KiB random read, submission to completion"),                  \
+	PATH_METRIC(prefix "storage_read_lat_p99_ms", "ms", LOWER,                              \
+		"99th percentile of the time of a 4 KiB random read"),                          \
+	PATH_METRIC(prefix "storage_read_lat_p999_ms", "ms", LOWER,                             \
+		"99.9th percentile of the time of a 4 KiB random read"),                        \
+	PATH_METRIC(prefix "storage_lat_depth1_us", "us", LOWER,                                \
+		"median time of a 4 KiB random read, one at a time"),                           \
+	PATH_METRIC(prefix "storage_data_real", "1", HIGHER,                                    \
+		"random blocks read back as Assay wrote them / blocks read back"),              \
+	PATH_METRIC(prefix "storage_counter_ratio", "1", HIGHER,                                \
+		"bytes the block device read / bytes fio read; its ramps counted at the rate "  \
+		"of its runs; below 0.9 a cache answered"),                                     \
+	PATH_METRIC(prefix "storage_write_mbs", "MB/s", HIGHER,                                 \
+		"bytes of the test data / seconds to the end of fsync, one writer"),            \
+	PATH_METRIC(prefix "storage_engine", "text", NEITHER, "first I/O engine that worked"),  \
+	PATH_METRIC(prefix "storage_direct", "text", NEITHER,                                   \
+		"yes if reads went past the page cache (O_DIRECT), else no"),                   \
+	PATH_METRIC(prefix "storage_fs", "text", NEITHER,                                       \
+		"type of the file system by statfs and the mount table")
+/* clang-format on */
+
+const struct metric storage_metrics[] = {SET(""), SET("local_"), {0}};
+
+bool storage_stop(
+	struct storage_work *w, enum outcome outcome, enum msg id, const char *const *args)
+{
+	w->outcome = outcome;
+	reason_set_list(w->ctx, &w->reason, id, args);
+	return false;
+}
+
+const char *storage_point_name(struct storage_work *w, int depth)
+{
+	return arena_strf(w->ctx->arena, "depth=%d", depth);
+}
+
+/* --- parameters of a reading --------------------------------------------- */
+
+static void put_place(struct json_out *j, const struct storage_work *w)
+{
+	json_put_string(j, "fs", w->place.fs);
+	json_put_string(j, "kind", w->place.kind);
+	json_put_string(j, "mount", w->place.mount);
+	json_put_string(j, "source", w->place.source);
+}
+
+static const char *keep(struct storage_work *w, struct str *text)
+{
+	const char *kept = arena_str(w->ctx->arena, text->data);
+
+	str_release(text);
+	return kept;
+}
+
+static const char *place_params(struct storage_work *w)
+{
+	struct str text = {0};
+	struct json_out j = json_writer(&text, 0);
+
+	json_object_begin(&j, NULL);
+	put_place(&j, w);
+	json_object_end(&j);
+	return keep(w, &text);
+}
+
+/* fio's threads together had no CPU left, or each of them a whole one. */
+static bool client_bound(const struct storage_work *w, double cpu)
+{
+	int cpus; /* 0: unknown */
+
+	host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &cpus);
+	return cpu >= BUSY_PERCENT ||
+	       (cpus > 0 && cpu * fio_threads(&w->job) >= BUSY_PERCENT * cpus);
+}
+
+static const char *point_params(struct storage_work *w, const struct fio_result *r)
+{
+	struct str text = {0};
+	struct json_out j = json_writer(&text, 0);
+	double cpu = r->usr_cpu + r->sys_cpu;
+
+	json_object_begin(&j, NULL);
+	json_put_int(&j, "depth", w->job.depth);
+	json_put_int(&j, "jobs", fio_threads(&w->job));
+	json_put_string(&j, "engine", w->job.engine);
+	json_put_bool(&j, "direct", w->job.direct);
+	json_put_int(&j, "block_bytes", STORAGE_BLOCK);
+	json_put_int(&j, "size_bytes", w->data.bytes);
+	json_put_number(&j, "runtime_s", r->runtime_s);
+	json_put_number(&j, "ramp_s", w->job.ramp_s);
+	json_put_string(&j, "fio", r->version);
+	json_put_number(&j, "reads", r->total_ios);
+	json_put_number(&j, "cpu_percent", cpu);
+	json_put_bool(&j, "client_bound", client_bound(w, cpu));
+	json_put_number(&j, "share_below_1ms", r->share_below_1ms);
+	json_put_number(&j, "mean_depth", r->depth);
+	/* Little: what was really outstanding, over all threads. */
+	json_put_number(&j, "outstanding", r->iops * r->lat.mean / 1e6);
+	json_put_bool(&j, "lat_from_clat", r->lat_from_clat);
+	if (r->short_ios > 0 || r->dropped_ios > 0) {
+		json_put_number(&j, "short_reads", r->short_ios);
+		json_put_number(&j, "dropped_reads", r->dropped_ios);
+	}
+	put_place(&j, w);
+	json_object_end(&j);
+	return keep(w, &text);
+}
+
+/* --- readings --------------------------------------------- */
+
+static struct reading blank(struct storage_work *w, enum figure f, const char *params)
+{
+	struct reading r = reading_init();
+
+	r.metric = w->set[f].name;
+	r.subject.kind = SUBJECT_PATH;
+	r.subject.id = w->ctx->subject_id;
+	r.params = params ? params : place_params(w);
+	w->emitted[f] = true;
+	return r;
+}
+
+void storage_emit_number(struct storage_work *w, enum figure f, double value, const char *params)
+{
+	struct reading r = blank(w, f, params);
+
+	r.value_kind = VALUE_NUMBER;
+	r.value = value;
+	w->ctx->emit(w->ctx, &r);
+}
+
+void storage_emit_text(struct storage_work *w, enum figure f, const char *text, const char *params)
+{
+	struct reading r = blank(w, f, params);
+
+	r.value_kind = VALUE_TEXT;
+	r.text = text;
+	w->ctx->emit(w->ctx, &r);
+}
+
+void storage_emit_missing(struct storage_work *w, enum figure f, const char *point)
+{
+	struct reading r = blank(w, f, NULL);
+
+	r.outcome = w->outcome;
+	r.reason = w->reason;
+	r.point = point;
+	w->ctx->emit(w->ctx, &r);
+}
+
+void storage_emit_rest(struct storage_work *w)
+{
+	for (int f = 0; f < FIGURES; f++)
+		if (!w->emitted[f])
+			storage_emit_missing(w, (enum figure)f, NULL);
+}
+
+void storage_emit_missing_point(struct storage_work *w, int depth)
+{
+	const char *point = storage_point_name(w, depth);
+
+	for (int f = 0; f < POINT_FIGURES; f++)
+		storage_emit_missing(w, (enum figure)f, point);
+	if (depth == 1)
+		storage_emit_missing(w, LAT_DEPTH1, NULL);
+}
+
+static void latency_stats(struct reading *r, const struct fio_latency *l, double scale)
+{
+	r->stats[STAT_N] = l->n;
+	r->stats[STAT_MEAN] = l->mean * scale;
+	r->stats[STAT_MIN] = l->min * scale;
+	r->stats[STAT_MAX] = l->max * scale;
+	r->stats[STAT_P50] = l->p50 * scale;
+	r->stats[STAT_P95] = l->p95 * scale;
+	r->stats[STAT_P99] = l->p99 * scale;
+	r->stats[STAT_P99_9] = l->p99_9 * scale;
+}
+
+struct shown {
+	enum figure figure;
+	double value, scale; /* scale: of the latency, from us; 0: a rate */
+};
+
+static void emit_shown(struct storage_work *w, const struct shown *s, const char *point,
+	const struct fio_result *r, const char *params, const struct raw_file *raw)
+{
+	struct reading reading = blank(w, s->figure, params);
+
+	reading.point = point;
+	reading.raw = *raw;
+	if (!isfinite(s->value)) {
+		/* fio had its reasons: an old version without percentiles. */
+		reading.outcome = OUTCOME_NOT_MEASURED;
+		reason_set(w->ctx, &reading.reason, MSG_fio_no_latency);
+	} else if (!w->job.direct) {
+		reading.outcome = OUTCOME_NOT_MEASURED;
+		reason_set(w->ctx, &reading.reason, MSG_storage_buffered, w->ctx->subject_id,
+			fmt_measure(s->value, w->set[s->figure].unit));
+	} else {
+		reading.value_kind = VALUE_NUMBER;
+		reading.value = s->value;
+		if (s->scale > 0)
+			latency_stats(&reading, &r->lat, s->scale);
+	}
+	w->ctx->emit(w->ctx, &reading);
+}
+
+void storage_emit_point(struct storage_work *w, const char *point, const struct fio_result *r,
+	const struct raw_file *raw)
+{
+	const char *params = point_params(w, r);
+	const struct shown all[] = {
+		{READ_IOPS, r->iops, 0},
+		{LAT_MEAN, r->lat.mean * 1e-3, 1e-3},
+		{LAT_P99, r->lat.p99 * 1e-3, 1e-3},
+		{LAT_P999, r->lat.p99_9 * 1e-3, 1e-3},
+		{LAT_DEPTH1, r->lat.p50, 1},
+	};
+
+	for (int i = 0; i < POINT_FIGURES; i++)
+		emit_shown(w, &all[i], point, r, params, raw);
+	if (w->job.depth == 1)
+		emit_shown(w, &all[POINT_FIGURES], NULL, r, params, raw);
+}
