@@ -401,7 +401,7 @@ static void print_reason(const struct page *p, const struct group *g)
 {
 	struct str s = {0};
 
-	if (g->verdict != VERDICT_NOT_MEASURED && g->verdict != VERDICT_NOT_APPLICABLE)
+	if (g->verdict != VERDICT_NOT_APPLICABLE)
 		str_addf(&s, "%s: ", words_verdict(g->verdict));
 	group_where(&s, g, p->card);
 	str_add(&s, s.len && !str_ends(s.data, ": ") ? ": " : "");

@@ -7,6 +7,7 @@
 static const struct {
 	enum msg reason, advice;
 } by_reason[] = {
+	{MSG_no_driver, MSG_advice_driver},         {MSG_cuda_not_built, MSG_advice_no_probe},
 	{MSG_no_probe_yet, MSG_advice_no_probe},    {MSG_not_selected, MSG_advice_select},
 	{MSG_not_selected_only, MSG_advice_select}, {MSG_not_selected_skip, MSG_advice_select},
 	{MSG_no_reading, MSG_advice_resume},        {MSG_interrupted, MSG_advice_resume},
