@@ -14,35 +14,35 @@
 #define BUSY_PERCENT 90
 
 /* clang-format off */
-#define PATH_METRIC(name, unit, better, formula) \
-	{name, unit, BETTER_##better, SUBJECT_PATH, BACKEND_ANY, formula}
+#define PATH_METRIC(name, unit, better, backend, formula) \
+	{name, unit, BETTER_##better, SUBJECT_PATH, BACKEND_##backend, formula}
 /* In the order of enum figure. */
-#define SET(prefix)                                                                             \
-	PATH_METRIC(prefix "storage_read_iops", "IOPS", HIGHER,                                 \
+#define SET(prefix, backend)                                                                    \
+	PATH_METRIC(prefix "storage_read_iops", "IOPS", HIGHER, backend,                                 \
 		"4 KiB random reads completed / seconds, one fio run an operating point"),      \
-	PATH_METRIC(prefix "storage_read_lat_mean_ms", "ms", LOWER,                             \
+	PATH_METRIC(prefix "storage_read_lat_mean_ms", "ms", LOWER, backend,                             \
 		"mean time of a 4 KiB random read, submission to completion"),                  \
-	PATH_METRIC(prefix "storage_read_lat_p99_ms", "ms", LOWER,                              \
+	PATH_METRIC(prefix "storage_read_lat_p99_ms", "ms", LOWER, backend,                              \
 		"99th percentile of the time of a 4 KiB random read"),                          \
-	PATH_METRIC(prefix "storage_read_lat_p999_ms", "ms", LOWER,                             \
+	PATH_METRIC(prefix "storage_read_lat_p999_ms", "ms", LOWER, backend,                             \
 		"99.9th percentile of the time of a 4 KiB random read"),                        \
-	PATH_METRIC(prefix "storage_lat_depth1_us", "us", LOWER,                                \
+	PATH_METRIC(prefix "storage_lat_depth1_us", "us", LOWER, backend,                                \
 		"median time of a 4 KiB random read, one at a time"),                           \
-	PATH_METRIC(prefix "storage_data_real", "1", HIGHER,                                    \
+	PATH_METRIC(prefix "storage_data_real", "1", HIGHER, backend,                                    \
 		"random blocks read back as Assay wrote them / blocks read back"),              \
-	PATH_METRIC(prefix "storage_counter_ratio", "1", HIGHER,                                \
+	PATH_METRIC(prefix "storage_counter_ratio", "1", HIGHER, backend,                                \
 		"bytes the block device read / bytes fio read; its ramps counted at the rate "  \
 		"of its runs; below 0.9 a cache answered"),                                     \
-	PATH_METRIC(prefix "storage_write_mbs", "MB/s", HIGHER,                                 \
+	PATH_METRIC(prefix "storage_write_mbs", "MB/s", HIGHER, backend,                                 \
 		"bytes of the test data / seconds to the end of fsync, one writer"),            \
-	PATH_METRIC(prefix "storage_engine", "text", NEITHER, "first I/O engine that worked"),  \
-	PATH_METRIC(prefix "storage_direct", "text", NEITHER,                                   \
+	PATH_METRIC(prefix "storage_engine", "text", NEITHER, backend, "first I/O engine that worked"),  \
+	PATH_METRIC(prefix "storage_direct", "text", NEITHER, backend,                                   \
 		"yes if reads went past the page cache (O_DIRECT), else no"),                   \
-	PATH_METRIC(prefix "storage_fs", "text", NEITHER,                                       \
+	PATH_METRIC(prefix "storage_fs", "text", NEITHER, backend,                                       \
 		"type of the file system by statfs and the mount table")
 /* clang-format on */
 
-const struct metric storage_metrics[] = {SET(""), SET("local_"), {0}};
+const struct metric storage_metrics[] = {SET("", ANY), SET("local_", LOCAL), {0}};
 
 bool storage_stop(
 	struct storage_work *w, enum outcome outcome, enum msg id, const char *const *args)

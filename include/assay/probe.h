@@ -21,8 +21,10 @@ struct clock_source;
 enum budget { BUDGET_QUICK, BUDGET_STANDARD, BUDGET_SOAK, BUDGETS };
 
 /* Which back end a metric comes from. A probe that cannot run at all owes a
- * reading with the reason for its BACKEND_ANY and BACKEND_CUDA metrics. */
-enum backend { BACKEND_ANY, BACKEND_CUDA, BACKEND_CPU };
+ * reading with the reason for its BACKEND_ANY and BACKEND_CUDA metrics.
+ * BACKEND_LOCAL: storage that --storage did not name; its other metrics are
+ * those of named paths. */
+enum backend { BACKEND_ANY, BACKEND_CUDA, BACKEND_CPU, BACKEND_LOCAL };
 
 struct metric {
 	const char *name; /* gemm_fp16_tflops */

@@ -169,9 +169,10 @@ static bool owes(const struct unit *u, const struct metric *m)
 	switch (m->backend) {
 	case BACKEND_CPU: return cpu;
 	case BACKEND_CUDA: return !cpu;
+	case BACKEND_LOCAL: return !u->named_path;
 	case BACKEND_ANY: break;
 	}
-	return true;
+	return !u->probe->needs_storage || u->named_path;
 }
 
 static void owe_rest(struct coord *c, const struct slot *s, const struct unit *u,

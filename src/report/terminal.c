@@ -222,7 +222,8 @@ static int criterion_title(const struct page *p, const struct criterion_result *
 
 static void criterion_line(const struct page *p, const struct criterion_result *c)
 {
-	const char *verdict = words_verdict(c->verdict);
+	bool later = only_later(p->card, c);
+	const char *verdict = later ? msg_format(MSG_later) : words_verdict(c->verdict);
 	int columns = words_columns(verdict);
 	int column = criterion_title(p, c, columns) + columns;
 	int pad = columns < VERDICT_COLUMNS ? VERDICT_COLUMNS - columns : 1;
@@ -231,11 +232,14 @@ static void criterion_line(const struct page *p, const struct criterion_result *
 	color_on(p, c->verdict);
 	str_add(p->out, verdict);
 	color_off(p);
-	if (c->coverage.due <= 0) {
+	if (later)
+		later_words(&s, c);
+	else if (c->coverage.due > 0)
+		coverage_words(&s, p->card, c);
+	if (s.len == 0) {
 		str_addc(p->out, '\n');
 		return;
 	}
-	coverage_words(&s, p->card, c);
 	if (column + pad + words_columns(s.data) <= p->width) {
 		str_pad(p->out, ' ', (size_t)pad);
 		column += pad;

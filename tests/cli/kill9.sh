@@ -57,6 +57,6 @@ kill -9 $pid $guards
 wait_until 20 gone
 wait_until 20 nothing_runs "$tmp/store" || fail "both: still running: $(live_processes "$tmp/store")"
 mkdir -p "$tmp/store/precious" && echo keep >"$tmp/store/precious/file"
-"$ASSAY" run --budget quick --only storage --set storage.runtime_s=1 --out "$tmp/e" --storage "$tmp/store" >/dev/null 2>"$tmp/err"
+"$ASSAY" run --budget quick --only storage --set storage.runtime_s=1.5 --out "$tmp/e" --storage "$tmp/store" >/dev/null 2>"$tmp/err"
 no_scratch "$tmp/store" || fail "left-overs were not swept: $(find "$tmp/store")"
 [ "$(cat "$tmp/store/precious/file")" = keep ] || fail "a file of the customer is gone"

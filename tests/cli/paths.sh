@@ -1,6 +1,6 @@
 # Storage paths and output directories that are not what one hopes for.
 . "$(dirname "$0")/lib.sh"
-short="--budget quick --only storage --set storage.runtime_s=1 --storage-size 64M"
+short="--budget quick --only storage --set storage.runtime_s=1.5 --storage-size 64M"
 
 # A path that already holds files: never touched.
 mkdir "$tmp/store"

@@ -54,7 +54,7 @@ one_line
 rm "$tmp/conf/accelerators.csv"
 echo '{"v":1, "name": "broken"' >"$tmp/conf/profiles/broken.json"
 expect 3 "$ASSAY" score "$tmp/a run" --config-dir "$tmp/conf" --profile broken
-says "broken.json:1:"
+says "broken.json:2:1"
 # A line that is no reading, and a figure that cannot be.
 cp -r "$tmp/a run" "$tmp/garbled"
 sed -i '4s/.*/not json at all/' "$tmp/garbled/readings.jsonl"

@@ -57,17 +57,19 @@ def start_time():
 
 
 def gemm():
-    first, _ = probe("gemm", "--set", "windows=1", "--set", "warmup_s=0")
+    # The bare loop knows how to set the threads of OpenBLAS only.
+    library = ("--set", "blas=openblas")
+    first, _ = probe("gemm", "--set", "windows=1", "--set", "warmup_s=0", *library)
     for precision in ("fp32", "fp64"):
         r = first.get(f"cpu_gemm_{precision}_gflops")
         if not r:
-            say(f"gemm {precision} / bare BLAS loop", "not taken: no BLAS here")
+            say(f"gemm {precision} / bare BLAS loop", "not taken: no OpenBLAS here")
             continue
         p = r["params"]
         path, n, threads = p["library_path"], p["m"], p["threads"]
 
         def ours():
-            return probe("gemm", "--set", "windows=4", "--set", f"order={n}")[0][f"cpu_gemm_{precision}_gflops"]["value"]
+            return probe("gemm", "--set", "windows=4", "--set", f"order={n}", *library)[0][f"cpu_gemm_{precision}_gflops"]["value"]
 
         def bare():
             return float(subprocess.run([os.path.join(perf, "blas_loop"), path, precision, str(n), str(threads), "2"],
