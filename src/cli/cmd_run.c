@@ -40,6 +40,9 @@ static void print_plan(FILE *to, const struct run_setup *s)
 
 	fprintf(to, "%s\n", say(MSG_plan_head, s->info.budget, fmt_duration(plan->seconds),
 	                        s->dir));
+	if (s->info.expected_nodes > 1)
+		fprintf(to, "%s\n", say(MSG_plan_one_node,
+		                        tmpf("%lld", (long long)s->info.expected_nodes - 1)));
 	for (int i = 0; i < plan->count; i++) {
 		const struct unit *u = &plan->units[i];
 		const char *what = u->subject ? tmpf("%s %s", u->probe->name, u->subject)

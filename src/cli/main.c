@@ -85,13 +85,13 @@ static int run_command(const struct command *command, int argc, char **argv)
 	} else {
 		code = command->run(options, &err);
 	}
+	/* A full disk or a closed pipe below stdout must not look like success. */
+	if (fflush(stdout) != 0 && err.status == ST_OK)
+		code = cli_status_code(error_set(&err, ST_IO, MSG_stdout_failed));
 	print_error(&err);
 	log_flush();
 	error_release(&err);
 	arena_release(&arena);
-	/* A full disk or a closed pipe below stdout must not look like success. */
-	if (fflush(stdout) != 0 && code == 0)
-		code = EXIT_USAGE;
 	return cli_signal ? 128 + cli_signal : code;
 }
 
