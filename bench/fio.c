@@ -17,7 +17,7 @@
 #define LINE_LIMIT  200
 
 static void say_why(struct fio_result *r, struct arena *arena, enum outcome outcome,
-	enum msg reason, const char *a, const char *b)
+                    enum msg reason, const char *a, const char *b)
 {
 	r->outcome = outcome;
 	r->reason = reason;
@@ -82,8 +82,8 @@ enum found { FOUND_NONE, FOUND_CUT, FOUND_WHOLE };
 
 /* The last document; notes get the text around the documents. With the last one
  * cut fio never finished, and an earlier one is only an interim report. */
-static enum found find_document(
-	const char *text, size_t len, const char **from, const char **to, struct str *notes)
+static enum found find_document(const char *text, size_t len, const char **from, const char **to,
+                                struct str *notes)
 {
 	const char *end = text + len, *p = text, *start, *stop;
 	enum found found = FOUND_NONE;
@@ -112,7 +112,7 @@ static void null_bare_words(struct str *text)
 		size_t sign = *p == '-';
 
 		if (!inside_string(&at, *p) && (strncasecmp(p + sign, "nan", 3) == 0 ||
-						       strncasecmp(p + sign, "inf", 3) == 0)) {
+		                                strncasecmp(p + sign, "inf", 3) == 0)) {
 			str_add(&out, "null");
 			i += sign + 2;
 			continue;
@@ -207,13 +207,13 @@ static const char *telling_line(struct arena *arena, const struct streams *s)
 
 /* 128 is fio's code for a caught signal; 128 failed jobs have an error. */
 static bool ended_early(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
-	const struct streams *s)
+                        const struct streams *s)
 {
 	if (asked->signal)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_killed, tmpf("%d", asked->signal),
-			NULL);
+		        NULL);
 	else if ((asked->exit_code == 128 && r->error == 0) ||
-		 mentions(s, "fio: terminating on signal"))
+	         mentions(s, "fio: terminating on signal"))
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_interrupted, NULL, NULL);
 	else
 		return false;
@@ -224,8 +224,8 @@ static bool ended_early(struct fio_result *r, struct arena *arena, const struct 
  * completions are denied. */
 static bool is_refusal(int error)
 {
-	static const int refusals[] = {
-		-1, EPERM, ENOSYS, EAGAIN, ENOMEM, EMFILE, ENFILE, EOPNOTSUPP};
+	static const int refusals[] = {-1,     EPERM,  ENOSYS, EAGAIN,
+	                               ENOMEM, EMFILE, ENFILE, EOPNOTSUPP};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
 		if (error == refusals[i])
@@ -238,18 +238,18 @@ static bool no_space(const struct fio_result *r, const struct streams *s)
 {
 	return r->error == ENOSPC || r->error == EDQUOT ||
 	       (r->error == 0 && (mentions(s, "No space left") || mentions(s, "ENOSPC") ||
-					 mentions(s, "Disk quota exceeded")));
+	                          mentions(s, "Disk quota exceeded")));
 }
 
 static bool went_wrong(const struct fio_result *r, const struct fio_asked *asked,
-	const struct streams *s, const struct fio_checks *checks)
+                       const struct streams *s, const struct fio_checks *checks)
 {
 	return r->error || asked->exit_code != 0 || checks->errors ||
 	       mentions(s, "fio: io_u error") || no_space(r, s);
 }
 
 static void judge_error(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
-	const struct streams *s, const struct fio_checks *checks)
+                        const struct streams *s, const struct fio_checks *checks)
 {
 	const char *told = telling_line(arena, s);
 	const char *line = told ? told : strerror(r->error), *error = tmpf("%d", r->error);
@@ -268,13 +268,13 @@ static void judge_error(struct fio_result *r, struct arena *arena, const struct 
 		say_why(r, arena, OUTCOME_FAILED, MSG_fio_io_error, error, line);
 	else
 		say_why(r, arena, OUTCOME_NOT_MEASURED, told ? MSG_fio_exit : MSG_fio_silent,
-			tmpf("%d", asked->exit_code), told);
+		        tmpf("%d", asked->exit_code), told);
 }
 
 /* --- believing it ------------------------------------------------------------------- */
 
 static void judge_figures(struct fio_result *r, struct arena *arena, const struct fio_asked *asked,
-	const struct fio_checks *checks)
+                          const struct fio_checks *checks)
 {
 	/* fio counts in milliseconds: a run of less has no rate. */
 	double needed = fmax(0.95 * asked->runtime_s, 1e-3);
@@ -287,19 +287,19 @@ static void judge_figures(struct fio_result *r, struct arena *arena, const struc
 		say_why(r, arena, OUTCOME_FAILED, MSG_fio_nothing_done, NULL, NULL);
 	else if (checks->shortest_s < needed)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_short_run,
-			tmpf("%.3f", checks->shortest_s),
-			tmpf("%.3f", fmax(asked->runtime_s, 1e-3)));
+		        tmpf("%.3f", checks->shortest_s),
+		        tmpf("%.3f", fmax(asked->runtime_s, 1e-3)));
 	else if (checks->no_latency)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_no_latency, NULL, NULL);
 	else if (checks->printed)
 		say_why(r, arena, OUTCOME_FAILED, MSG_fio_disagrees, checks->printed,
-			checks->computed);
+		        checks->computed);
 	else
 		r->outcome = OUTCOME_MEASURED;
 }
 
 static void judge_document(struct fio_result *r, struct arena *arena, const cJSON *root,
-	const struct fio_asked *asked, const struct streams *s)
+                           const struct fio_asked *asked, const struct streams *s)
 {
 	struct fio_checks checks;
 
@@ -308,7 +308,7 @@ static void judge_document(struct fio_result *r, struct arena *arena, const cJSO
 		return;
 	if (checks.entries == 0)
 		say_why(r, arena, OUTCOME_NOT_MEASURED, MSG_fio_not_json,
-			tmpf("%d", asked->exit_code), NULL);
+		        tmpf("%d", asked->exit_code), NULL);
 	else if (went_wrong(r, asked, s, &checks))
 		judge_error(r, arena, asked, s, &checks);
 	else
@@ -316,21 +316,21 @@ static void judge_document(struct fio_result *r, struct arena *arena, const cJSO
 }
 
 static void judge_nothing(struct fio_result *r, struct arena *arena, enum found found,
-	const struct fio_asked *asked, const struct streams *s)
+                          const struct fio_asked *asked, const struct streams *s)
 {
 	const char *line = found == FOUND_NONE ? telling_line(arena, s) : NULL;
 
 	if (ended_early(r, arena, asked, s))
 		return;
 	say_why(r, arena, OUTCOME_NOT_MEASURED,
-		found != FOUND_NONE ? MSG_fio_not_json
-		: line		    ? MSG_fio_no_json
-				    : MSG_fio_silent,
-		tmpf("%d", asked->exit_code), line);
+	        found != FOUND_NONE ? MSG_fio_not_json
+	        : line              ? MSG_fio_no_json
+	                            : MSG_fio_silent,
+	        tmpf("%d", asked->exit_code), line);
 }
 
 void fio_read(struct fio_result *r, struct arena *arena, const char *text, size_t len,
-	const struct fio_asked *asked)
+              const struct fio_asked *asked)
 {
 	const char *from = NULL, *to = NULL;
 	struct str notes = {0};
@@ -361,7 +361,7 @@ bool fio_version_parse(const char *text, int *major, int *minor)
 /* --- histograms ------------------------------------------------------------------------ */
 
 size_t fio_bins_merge(struct arena *arena, const struct fio_bin *a, size_t n_a,
-	const struct fio_bin *b, size_t n_b, struct fio_bin **out)
+                      const struct fio_bin *b, size_t n_b, struct fio_bin **out)
 {
 	size_t i = 0, k = 0, n = 0;
 

@@ -40,37 +40,37 @@ struct fio_result {
 	double iops, bandwidth_bs; /* sums over jobs; recomputed and checked */
 	double total_ios, io_bytes, runtime_s;
 	struct fio_latency slat, clat, lat;
-	bool lat_from_clat;	/* p99 of lat is clat's plus mean slat: older fio */
+	bool lat_from_clat;     /* p99 of lat is clat's plus mean slat: older fio */
 	double share_below_1ms; /* of clat, 0 to 1; NaN: not in the output */
-	struct fio_bin *bins;	/* of lat if printed, else clat; ascending; none
+	struct fio_bin *bins;   /* of lat if printed, else clat; ascending; none
 	                          * unless every entry has them */
 	size_t n_bins;
-	double depth;		 /* mean outstanding I/Os of one job by iodepth_level */
+	double depth;            /* mean outstanding I/Os of one job by iodepth_level */
 	double usr_cpu, sys_cpu; /* percent of one core, highest job; NaN: not in the output */
 	double short_ios, dropped_ios; /* NaN: not in the output */
 	bool has_disk_util;
-	double util;	     /* percent, highest disk */
-	int jobs;	     /* entries merged */
-	int error;	     /* of the first failing job; 0 */
+	double util;         /* percent, highest disk */
+	int jobs;            /* entries merged */
+	int error;           /* of the first failing job; 0 */
 	const char *version; /* "fio-3.33" */
 	const char *notes;   /* text around the JSON, at most 2 KiB */
 };
 
 /* What was asked of fio and how it ended. */
 struct fio_asked {
-	bool write;	  /* direction; else read */
+	bool write;       /* direction; else read */
 	double runtime_s; /* 0: not time-based */
-	int exit_code;	  /* -1: ended by `signal` */
+	int exit_code;    /* -1: ended by `signal` */
 	int signal;
 	const char *err; /* its stderr, or NULL */
 };
 
 void fio_read(struct fio_result *r, struct arena *arena, const char *text, size_t len,
-	const struct fio_asked *asked);
+              const struct fio_asked *asked);
 
 /* Adds the counts of `b` to `a`; both ascending; result in the arena. */
 size_t fio_bins_merge(struct arena *arena, const struct fio_bin *a, size_t n_a,
-	const struct fio_bin *b, size_t n_b, struct fio_bin **out);
+                      const struct fio_bin *b, size_t n_b, struct fio_bin **out);
 /* p in (0, 1]: the latency in ns below which that share fell; NaN if empty. */
 double fio_bins_percentile(const struct fio_bin *bins, size_t n, double p);
 

@@ -79,8 +79,8 @@ static double percentile(const cJSON *list, double p)
 
 /* NAME_ns (nanoseconds, from 3.0) or NAME (microseconds, before). Zeros of a
  * latency nobody took are absent, but for N, which is then 0. */
-static struct fio_latency latency(
-	const cJSON *direction, const char *name, const cJSON **source, double *to_us, bool *bad)
+static struct fio_latency latency(const cJSON *direction, const char *name, const cJSON **source,
+                                  double *to_us, bool *bad)
 {
 	struct fio_latency l = absent;
 	const cJSON *o = json_get(direction, tmpf("%s_ns", name)), *list;
@@ -91,7 +91,7 @@ static struct fio_latency latency(
 		return l;
 	l.n = optional(o, "N", bad);
 	if (l.n == 0 ||
-		(isnan(l.n) && json_number(o, "max", 0) == 0 && json_number(o, "mean", 0) == 0))
+	    (isnan(l.n) && json_number(o, "max", 0) == 0 && json_number(o, "mean", 0) == 0))
 		return l;
 	l.min = optional(o, "min", bad) * *to_us;
 	l.mean = optional(o, "mean", bad) * *to_us;
@@ -108,8 +108,8 @@ static struct fio_latency latency(
 }
 
 /* Ungrouped entries: mean weighted by the count, all else the worst. */
-static void merge_latency(
-	struct fio_latency *to, const struct fio_latency *from, double ios, double from_ios)
+static void merge_latency(struct fio_latency *to, const struct fio_latency *from, double ios,
+                          double from_ios)
 {
 	bool counted = !isnan(to->n) && !isnan(from->n);
 
@@ -136,8 +136,8 @@ static int by_ns(const void *a, const void *b)
 
 /* json+ bins keyed by duration; the raw-index form of before 2.20 carries
  * FIO_IO_U_PLAT_* entries and is left alone. */
-static size_t read_bins(
-	struct arena *arena, const cJSON *o, double to_us, struct fio_bin **out, bool *bad)
+static size_t read_bins(struct arena *arena, const cJSON *o, double to_us, struct fio_bin **out,
+                        bool *bad)
 {
 	const cJSON *list = json_get(o, "bins");
 	size_t n = 0;
@@ -150,7 +150,7 @@ static size_t read_bins(
 		double at = strtod(e->string, &end);
 
 		if (end == e->string || *end || !(at >= 0) || !cJSON_IsNumber(e) ||
-			e->valuedouble < 0)
+		    e->valuedouble < 0)
 			*bad = true;
 		else if (e->valuedouble > 0)
 			(*out)[n++] = (struct fio_bin){at * to_us * 1e3, e->valuedouble};
@@ -160,8 +160,8 @@ static size_t read_bins(
 }
 
 /* Bins of part of the entries, or of clat here and lat there, are of nothing. */
-static void merge_bins(
-	struct fio_result *r, struct arena *arena, const struct entry *e, bool *of_lat)
+static void merge_bins(struct fio_result *r, struct arena *arena, const struct entry *e,
+                       bool *of_lat)
 {
 	if (r->jobs > 0 && (r->n_bins == 0 || e->n_bins == 0 || *of_lat != e->bins_of_lat)) {
 		r->bins = NULL;
@@ -254,8 +254,8 @@ static bool disagree(double printed, double computed)
 	return fabs(printed - computed) > fmax(0.01 * fmax(printed, computed), 1);
 }
 
-static void check_rates(
-	struct arena *arena, const cJSON *d, const struct entry *e, struct fio_checks *checks)
+static void check_rates(struct arena *arena, const cJSON *d, const struct entry *e,
+                        struct fio_checks *checks)
 {
 	double iops = optional(d, "iops", &checks->bad),
 	       bytes = optional(d, "bw_bytes", &checks->bad);
@@ -281,7 +281,7 @@ static struct entry read_entry(struct arena *arena, const cJSON *d, struct fio_c
 
 	e.bytes = required(d, "io_bytes", &checks->bad) * (json_get(d, "io_kbytes") ? 1 : 1024);
 	e.ios = json_get(d, "total_ios") ? required(d, "total_ios", &checks->bad)
-					 : round(required(d, "iops", &checks->bad) * e.runtime_s);
+	                                 : round(required(d, "iops", &checks->bad) * e.runtime_s);
 	e.slat = latency(d, "slat", &slat, &slat_us, &checks->bad);
 	e.clat = latency(d, "clat", &clat, &clat_us, &checks->bad);
 	e.lat = latency(d, "lat", &lat, &lat_us, &checks->bad);
@@ -324,7 +324,7 @@ static void merge_entry(struct fio_result *r, const struct entry *e, const cJSON
 }
 
 static void read_job(struct fio_result *r, struct arena *arena, const cJSON *job, bool write,
-	struct fio_checks *checks, bool *bins_of_lat)
+                     struct fio_checks *checks, bool *bins_of_lat)
 {
 	const cJSON *d = json_get(job, write ? "write" : "read");
 	int error = signed_error(job, &checks->bad);
@@ -360,7 +360,7 @@ static bool sum_of_clients(const cJSON *job)
 }
 
 void fio_job_read(struct fio_result *r, struct arena *arena, const cJSON *root, bool write,
-	struct fio_checks *checks)
+                  struct fio_checks *checks)
 {
 	const cJSON *list = json_get(root, "jobs"), *disks = json_get(root, "disk_util");
 	bool clients = !list, bins_of_lat = false;
@@ -374,7 +374,7 @@ void fio_job_read(struct fio_result *r, struct arena *arena, const cJSON *root, 
 		if (clients && sum_of_clients(job))
 			continue;
 		checks->groups = checks->groups ||
-				 (!isnan(group) && json_number(job, "groupid", 0) != group);
+		                 (!isnan(group) && json_number(job, "groupid", 0) != group);
 		group = json_number(job, "groupid", 0);
 		read_job(r, arena, job, write, checks, &bins_of_lat);
 	}

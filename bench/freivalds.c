@@ -8,7 +8,7 @@
 
 #include "stats/rng.h"
 
-#define VECTORS (FREIVALDS_BLOCKS * FREIVALDS_ROUNDS)
+#define VECTORS     (FREIVALDS_BLOCKS * FREIVALDS_ROUNDS)
 #define LEAST_WIDTH 64 /* columns; narrower blocks would only cost time */
 
 static void *allocate(size_t count, size_t size)
@@ -30,8 +30,8 @@ struct row_reader {
 	double *row;
 };
 
-static enum status reader_init(struct row_reader *r, struct device *dev,
-                               enum number_format format, int columns, struct error *err)
+static enum status reader_init(struct row_reader *r, struct device *dev, enum number_format format,
+                               int columns, struct error *err)
 {
 	*r = (struct row_reader){.dev = dev, .format = format, .columns = (size_t)columns};
 	if (format != NUMBER_FP64 && format != NUMBER_FP32)

@@ -20,7 +20,7 @@
 /* With this factor honest products of zero-mean data stay below a third of the
  * tolerance at any size from 64 on: their rounding errors have random signs and
  * grow with the root of the block only. */
-#define FREIVALDS_K 1.0
+#define FREIVALDS_K      1.0
 #define FREIVALDS_BLOCKS 16
 #define FREIVALDS_ROUNDS 2
 
@@ -32,11 +32,11 @@ struct freivalds {
 };
 
 struct freivalds_result {
-	int64_t checked;  /* row-block sums compared */
+	int64_t checked; /* row-block sums compared */
 	int64_t wrong;
-	int row;          /* of the first wrong one, -1: none */
+	int row; /* of the first wrong one, -1: none */
 	int first_column, last_column;
-	double worst;     /* largest |C X - A (B X)| / tolerance; infinite for NaN */
+	double worst; /* largest |C X - A (B X)| / tolerance; infinite for NaN */
 };
 
 /* Computes the right sides in FP64 from A and B as they are on the device.

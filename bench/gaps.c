@@ -18,7 +18,7 @@ void gaps_add(struct gaps *g, int64_t gap_ns, int64_t at_ns, int64_t threshold_n
 	if (gap_ns < 1000)
 		return;
 	for (int64_t us = gap_ns / 1000; us > 1 && class < GAP_CLASSES - 1; us /= 2)
-		class++;
+		class ++;
 	g->count[class]++;
 	g->total_ns[class] += gap_ns;
 }

@@ -14,10 +14,10 @@
 struct gaps {
 	int64_t watched_ns;
 	int64_t longest_ns;
-	int64_t longest_at_ns;  /* of its end, since watching began */
-	int64_t over_ns;        /* sum of the gaps of at least the threshold */
+	int64_t longest_at_ns; /* of its end, since watching began */
+	int64_t over_ns;       /* sum of the gaps of at least the threshold */
 	int64_t over_count;
-	int64_t readings;       /* of the clock: watched / readings is its cost */
+	int64_t readings; /* of the clock: watched / readings is its cost */
 	int64_t count[GAP_CLASSES];
 	int64_t total_ns[GAP_CLASSES];
 };

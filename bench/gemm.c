@@ -15,9 +15,9 @@
 #include "stats/summary.h"
 
 #define LEAST_WINDOWS 3
-#define SLACK_S 5 /* over twice the planned time, before windows are left out */
-#define TRIAL_ORDER 512 /* matrices are not made smaller than this */
-#define STRIP ((size_t)1 << 16) /* elements filled at a time */
+#define SLACK_S       5   /* over twice the planned time, before windows are left out */
+#define TRIAL_ORDER   512 /* matrices are not made smaller than this */
+#define STRIP         ((size_t)1 << 16) /* elements filled at a time */
 
 /* One precision of one card. */
 struct series {
@@ -101,8 +101,13 @@ static enum status series_init(struct series *s, struct device *dev, int order, 
 	enum status st = dev->ops->alloc(dev, &s->a, bytes, err);
 
 	s->result.row = -1;
-	s->job = (struct device_gemm){.format = s->format, .m = order, .n = order, .k = order,
-	                              .a = &s->a, .b = &s->b, .c = &s->c};
+	s->job = (struct device_gemm){.format = s->format,
+	                              .m = order,
+	                              .n = order,
+	                              .k = order,
+	                              .a = &s->a,
+	                              .b = &s->b,
+	                              .c = &s->c};
 	if (st == ST_OK)
 		st = dev->ops->alloc(dev, &s->b, bytes, err);
 	if (st == ST_OK)
@@ -180,12 +185,13 @@ static enum status one_window(struct series *s, struct device *dev, struct str *
 
 	if (st == ST_OK)
 		st = dev->ops->gemm(dev, &s->job, s->reps, &seconds, err);
-	if (st == ST_OK && (!(seconds > 0) || samples_add(&s->rates, flop / seconds / 1e9) != ST_OK))
+	if (st == ST_OK &&
+	    (!(seconds > 0) || samples_add(&s->rates, flop / seconds / 1e9) != ST_OK))
 		st = error_set(err, ST_RANGE, MSG_device_no_time, dev->info.id);
 	if (st != ST_OK)
 		return st;
-	str_addf(raw, "%s,%d,%d,%.9f,%.6f\n", number_format_name(s->format), index, s->reps, seconds,
-	         flop / seconds / 1e9);
+	str_addf(raw, "%s,%d,%d,%.9f,%.6f\n", number_format_name(s->format), index, s->reps,
+	         seconds, flop / seconds / 1e9);
 	return freivalds_check(&s->check, dev, &s->job, &s->result, err);
 }
 
@@ -319,7 +325,8 @@ static enum status measure(struct probe_ctx *ctx, struct device *dev, struct ser
 		struct series *s = &all[i];
 		int order;
 
-		*s = (struct series){.metric = cpu_series[i].metric, .format = cpu_series[i].format,
+		*s = (struct series){.metric = cpu_series[i].metric,
+		                     .format = cpu_series[i].format,
 		                     .seed = ctx->seed + 16 * i};
 		ctx->progress(ctx, STAGE_PREPARING, -1, MSG_doing_data);
 		st = choose_order(ctx, s->format, dev, &order, err);
@@ -373,7 +380,8 @@ static enum status run(struct probe_ctx *ctx)
 		if (err.status == ST_NOTFOUND && !dev)
 			reason_set(ctx, &reason, MSG_blas_missing);
 		else
-			reason_set(ctx, &reason, MSG_card_refused, ctx->subject_id, str_text(&err.text));
+			reason_set(ctx, &reason, MSG_card_refused, ctx->subject_id,
+			           str_text(&err.text));
 		st = emit_cause(ctx, &reason);
 	}
 	error_release(&err);
@@ -418,8 +426,9 @@ static double duration(struct probe_ctx *ctx)
 
 	if (cards_are_gpus(ctx))
 		return 0;
-	return CPU_SERIES * (ctx->param_real(ctx, "warmup_s") + windows * each +
-	                     4 * order * order) + 1;
+	return CPU_SERIES *
+	               (ctx->param_real(ctx, "warmup_s") + windows * each + 4 * order * order) +
+	       1;
 }
 
 static const struct param params[] = {
@@ -428,40 +437,46 @@ static const struct param params[] = {
 	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 0.001, 60, NULL, MSG_help_window_s},
 	{"warmup_s", PARAM_REAL, "s", {"0.5", "2", "10"}, 0, 180, NULL, MSG_help_warmup_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
-	{"blas", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, "auto|openblas|blis|mkl",
-	 MSG_help_gemm_blas},
+	{"blas",
+         PARAM_WORD,
+         "",
+         {"auto", "auto", "auto"},
+         0,
+         0,
+         "auto|openblas|blis|mkl",
+         MSG_help_gemm_blas},
 	{0},
 };
 
 #define RATE "2 M N K x calls / seconds of a window / "
 static const struct metric metrics[] = {
 	{"gemm_fp64_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; FP64 without tensor cores"},
+         RATE "1e12; median of windows; FP64 without tensor cores"},
 	{"gemm_fp32_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; pedantic FP32"},
+         RATE "1e12; median of windows; pedantic FP32"},
 	{"gemm_tf32_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; TF32"},
+         RATE "1e12; median of windows; TF32"},
 	{"gemm_fp16_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; FP16 in, FP32 sums"},
+         RATE "1e12; median of windows; FP16 in, FP32 sums"},
 	{"gemm_bf16_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; BF16 in, FP32 sums"},
+         RATE "1e12; median of windows; BF16 in, FP32 sums"},
 	{"gemm_fp8_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 RATE "1e12; median of windows; FP8 E4M3 in, FP32 sums"},
+         RATE "1e12; median of windows; FP8 E4M3 in, FP32 sums"},
 	{"gemm_fp16_tflops_per_ghz", "TFLOP/s/GHz", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 "gemm_fp16_tflops / mean SM clock of the same windows"},
+         "gemm_fp16_tflops / mean SM clock of the same windows"},
 	{"gemm_wrong_elements", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
-	 "elements that differ from the reference, all precisions"},
+         "elements that differ from the reference, all precisions"},
 	{"gemm_digest", "text", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA,
-	 "digest of the result bits of each precision; one seed for all cards of a run"},
+         "digest of the result bits of each precision; one seed for all cards of a run"},
 	{"gemm_throttle_s", "s", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
-	 "seconds of thermal or hardware slowdown in the timed windows"},
+         "seconds of thermal or hardware slowdown in the timed windows"},
 	{"cpu_gemm_fp32_gflops", "GFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
-	 RATE "1e9; median of windows; FP32 on one socket"},
+         RATE "1e9; median of windows; FP32 on one socket"},
 	{"cpu_gemm_fp64_gflops", "GFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
-	 RATE "1e9; median of windows; FP64 on one socket"},
+         RATE "1e9; median of windows; FP64 on one socket"},
 	{"cpu_gemm_errors", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CPU,
-	 "sums of a row over a block of columns that miss Freivalds' check, all windows and "
-	 "both precisions"},
+         "sums of a row over a block of columns that miss Freivalds' check, all windows and "
+         "both precisions"},
 	{0},
 };
 

@@ -133,8 +133,10 @@ static enum status emit_system(struct probe_ctx *ctx)
 	} rows[] = {
 		{"node_kernel", s.kernel, NULL, "/proc/sys/kernel/osrelease"},
 		{"node_os", s.os, NULL, "/etc/os-release"},
-		{"node_clocksource", s.clocksource, clock_params, "/sys/devices/system/clocksource"},
-		{"node_virtualization", s.virtualization, vm_params, "/proc/cpuinfo, /sys/hypervisor"},
+		{"node_clocksource", s.clocksource, clock_params,
+	         "/sys/devices/system/clocksource"},
+		{"node_virtualization", s.virtualization, vm_params,
+	         "/proc/cpuinfo, /sys/hypervisor"},
 		{"node_container", s.container, NULL, "/proc/self/cgroup"},
 		{"node_machine_id", s.machine_id, NULL, "/etc/machine-id"},
 		{"node_boot_id", s.boot_id, NULL, "/proc/sys/kernel/random/boot_id"},
@@ -192,9 +194,9 @@ static enum status emit_agreement(struct probe_ctx *ctx)
 
 static enum status run(struct probe_ctx *ctx)
 {
-	static enum status (*const groups[])(struct probe_ctx *ctx) = {
-		emit_cpu, emit_memory, emit_system, emit_limits, inventory_mounts, inventory_nics,
-		inventory_rdma, inventory_nvidia, emit_agreement, cards_owe,
+	static enum status (*const groups[])(struct probe_ctx * ctx) = {
+		emit_cpu,       emit_memory,    emit_system,      emit_limits,    inventory_mounts,
+		inventory_nics, inventory_rdma, inventory_nvidia, emit_agreement, cards_owe,
 	};
 	enum status st = ST_OK;
 
@@ -210,10 +212,14 @@ static struct support supported(struct probe_ctx *ctx)
 	return (struct support){.yes = true};
 }
 
-#define NODE(name, unit, formula) \
-	{name, unit, BETTER_NEITHER, SUBJECT_NODE, BACKEND_ANY, formula}
-#define CARD(name, unit, better, formula) \
-	{name, unit, BETTER_##better, SUBJECT_CARD, BACKEND_CUDA, formula}
+#define NODE(name, unit, formula)                                                                  \
+	{                                                                                          \
+		name, unit, BETTER_NEITHER, SUBJECT_NODE, BACKEND_ANY, formula                     \
+	}
+#define CARD(name, unit, better, formula)                                                          \
+	{                                                                                          \
+		name, unit, BETTER_##better, SUBJECT_CARD, BACKEND_CUDA, formula                   \
+	}
 
 static const struct metric metrics[] = {
 	NODE("node_cpu_model", "text", "model name in /proc/cpuinfo"),
@@ -242,16 +248,19 @@ static const struct metric metrics[] = {
 	CARD("card_memory_mib", "MiB", NEITHER, "total memory that NVML reports"),
 	CARD("card_ecc_mode", "text", NEITHER, "on or off; unsupported where a card has no ECC"),
 	CARD("card_ecc_uncorrected", "1", LOWER,
-	     "uncorrected memory errors, since made and during the run"),
+             "uncorrected memory errors, since made and during the run"),
 	CARD("card_remap_failures", "1", LOWER, "memory rows whose remapping failed"),
 	CARD("card_mig_enabled", "1", NEITHER, "1 if the card is partitioned (MIG), else 0"),
-	CARD("card_vgpu", "1", NEITHER, "1 if the card is a vGPU; 0 on bare metal and passed through"),
-	CARD("card_foreign_processes", "1", LOWER, "processes on the card that are not of this run"),
+	CARD("card_vgpu", "1", NEITHER,
+             "1 if the card is a vGPU; 0 on bare metal and passed through"),
+	CARD("card_foreign_processes", "1", LOWER,
+             "processes on the card that are not of this run"),
 	CARD("card_pcie_gen", "1", HIGHER, "PCIe generation of the link under load"),
 	CARD("card_pcie_width", "1", HIGHER, "PCIe lanes of the link under load"),
 	CARD("nvlink_version", "1", HIGHER, "lowest NVLink version of the active links"),
 	CARD("nvlink_links_active", "1", NEITHER, "NVLink links that are up"),
-	CARD("nvlink_rate_gbs", "GB/s", HIGHER, "sum of the data rates of the active links, one way"),
+	CARD("nvlink_rate_gbs", "GB/s", HIGHER,
+             "sum of the data rates of the active links, one way"),
 	CARD("nvlink_recoveries", "1", LOWER, "NVLink recoveries during the run, all links"),
 	{0},
 };

@@ -72,9 +72,10 @@ static enum status emit_count(struct probe_ctx *ctx, const char *metric, int cou
 static bool holds_files(const char *type)
 {
 	static const char *const pseudo[] = {
-		"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts",
-		"devtmpfs", "efivarfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore",
-		"ramfs", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tmpfs", "tracefs",
+		"autofs",     "binfmt_misc", "bpf",      "cgroup",   "cgroup2", "configfs",
+		"debugfs",    "devpts",      "devtmpfs", "efivarfs", "fusectl", "hugetlbfs",
+		"mqueue",     "nsfs",        "proc",     "pstore",   "ramfs",   "rpc_pipefs",
+		"securityfs", "selinuxfs",   "sysfs",    "tmpfs",    "tracefs",
 	};
 
 	for (size_t i = 0; i < sizeof(pseudo) / sizeof(*pseudo); i++)
@@ -173,8 +174,9 @@ static void put_card(struct json_out *j, const struct host_pci *c)
 	json_put_string(j, "pci", c->address);
 	json_put_string(j, "device", tmpf("10de:%04x", (unsigned)c->device & 0xffff));
 	if (c->subsystem_vendor >= 0 && c->subsystem_device >= 0)
-		json_put_string(j, "subsystem", tmpf("%04x:%04x", (unsigned)c->subsystem_vendor,
-		                                     (unsigned)c->subsystem_device));
+		json_put_string(j, "subsystem",
+		                tmpf("%04x:%04x", (unsigned)c->subsystem_vendor,
+		                     (unsigned)c->subsystem_device));
 	json_put_known(j, "revision", c->revision);
 	json_put_string(j, "class", tmpf("%06x", (unsigned)c->class_code));
 	json_put_string(j, "driver", c->driver);
@@ -219,7 +221,6 @@ enum status inventory_nvidia(struct probe_ctx *ctx)
 	for (int i = 0; i < nv.n_cards; i++)
 		put_card(&t.j, &nv.cards[i]);
 	json_array_end(&t.j);
-	st = emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t,
-	                "/sys/bus/pci/devices");
+	st = emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t, "/sys/bus/pci/devices");
 	return st == ST_OK ? emit_driver(ctx, &nv) : st;
 }

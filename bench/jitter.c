@@ -24,7 +24,7 @@ struct watch {
 	const int *cpus;
 	struct gaps *gaps; /* one a CPU */
 	int count;
-	int bound;         /* threads that could be pinned */
+	int bound; /* threads that could be pinned */
 	/* What the kernel counted meanwhile. */
 	bool ticks_known;
 	struct host_ticks ticks; /* differences */
@@ -98,10 +98,12 @@ static enum status watch_node(struct probe_ctx *ctx, struct watch *w, struct err
 
 	w->ticks_known = host_ticks_read(&after, ctx->sys_root) && known;
 	if (w->ticks_known)
-		w->ticks = (struct host_ticks){after.total - before.total, after.steal - before.steal};
+		w->ticks =
+			(struct host_ticks){after.total - before.total, after.steal - before.steal};
 	limits = host_limits_read(ctx->arena, ctx->sys_root);
-	w->throttled_us = throttled < 0 || limits.throttled_us < 0 ? HOST_UNKNOWN
-	                                                           : limits.throttled_us - throttled;
+	w->throttled_us = throttled < 0 || limits.throttled_us < 0
+	                          ? HOST_UNKNOWN
+	                          : limits.throttled_us - throttled;
 	return st;
 }
 
@@ -311,22 +313,34 @@ static double duration(struct probe_ctx *ctx)
 
 static const struct param params[] = {
 	{"seconds", PARAM_REAL, "s", {"3", "10", "60"}, 0.01, 86400, NULL, MSG_help_jitter_seconds},
-	{"threshold_us", PARAM_INT, "us", {"10", "10", "10"}, 1, 1000000, NULL,
-	 MSG_help_jitter_threshold},
-	{"mode", PARAM_WORD, "", {"together", "together", "together"}, 0, 0, "together|in_turn",
-	 MSG_help_jitter_mode},
+	{"threshold_us",
+         PARAM_INT,
+         "us",
+         {"10", "10", "10"},
+         1,
+         1000000,
+         NULL,
+         MSG_help_jitter_threshold},
+	{"mode",
+         PARAM_WORD,
+         "",
+         {"together", "together", "together"},
+         0,
+         0,
+         "together|in_turn",
+         MSG_help_jitter_mode},
 	{0},
 };
 
 static const struct metric metrics[] = {
 	{"jitter_cpu_stolen", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY,
-	 "time a spinning thread did not run / time it was watched; gaps from 10 us; worst CPU"},
+         "time a spinning thread did not run / time it was watched; gaps from 10 us; worst CPU"},
 	{"jitter_cpu_longest_us", "us", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY,
-	 "longest time a spinning thread did not run; worst CPU"},
+         "longest time a spinning thread did not run; worst CPU"},
 	{"jitter_steal", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY,
-	 "steal time of all CPUs / their time, from /proc/stat over the run"},
+         "steal time of all CPUs / their time, from /proc/stat over the run"},
 	{"jitter_card_stolen", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
-	 "time a resident kernel did not run / time it was watched"},
+         "time a resident kernel did not run / time it was watched"},
 	{0},
 };
 

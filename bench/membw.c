@@ -13,12 +13,12 @@
 
 /* Arrays this many times the last-level cache leave at most a few percent of
  * a pass in it. */
-#define CACHE_TIMES 4
-#define LEAST_BYTES ((int64_t)64 << 20)
+#define CACHE_TIMES         4
+#define LEAST_BYTES         ((int64_t)64 << 20)
 #define UNKNOWN_CACHE_BYTES ((int64_t)256 << 20)
-#define LEAST_WINDOWS 5
-#define SLACK_S 5 /* over twice the planned time, before windows are left out */
-#define WARMUP_PASSES 3
+#define LEAST_WINDOWS       5
+#define SLACK_S             5 /* over twice the planned time, before windows are left out */
+#define WARMUP_PASSES       3
 /* Share of free memory that the three arrays may take. */
 #define MEMORY_SHARE 0.5
 
@@ -67,8 +67,8 @@ static enum status prepare(struct triad_run *t, struct error *err)
 	size_t bytes = (size_t)t->array_bytes;
 	enum status st = check_memory(t, err);
 
-	t->job = (struct device_triad){.a = &t->a, .b = &t->b, .c = &t->c,
-	                               .n = bytes / sizeof(double), .scalar = 3};
+	t->job = (struct device_triad){
+		.a = &t->a, .b = &t->b, .c = &t->c, .n = bytes / sizeof(double), .scalar = 3};
 	if (st == ST_OK)
 		st = dev->ops->alloc(dev, &t->a, bytes, err);
 	if (st == ST_OK)
@@ -106,7 +106,8 @@ static enum status one_window(struct triad_run *t, int index, int64_t *wrong, st
 
 	t->job.scalar = 4 + index % 8;
 	st = t->dev->ops->triad(t->dev, &t->job, t->reps, &seconds, err);
-	if (st == ST_OK && (!(seconds > 0) || samples_add(&t->rates, payload / seconds / 1e9) != ST_OK))
+	if (st == ST_OK &&
+	    (!(seconds > 0) || samples_add(&t->rates, payload / seconds / 1e9) != ST_OK))
 		st = error_set(err, ST_RANGE, MSG_device_no_time, t->dev->info.id);
 	if (st != ST_OK)
 		return st;
@@ -251,16 +252,23 @@ static double duration(struct probe_ctx *ctx)
 static const struct param params[] = {
 	{"size", PARAM_SIZE, "B", {"0", "0", "0"}, 0, 1e13, NULL, MSG_help_membw_size},
 	{"windows", PARAM_INT, "1", {"20", "100", "1200"}, 1, 100000, NULL, MSG_help_windows},
-	{"window_s", PARAM_REAL, "s", {"0.05", "0.05", "0.05"}, 0.0001, 60, NULL, MSG_help_window_s},
+	{"window_s",
+         PARAM_REAL,
+         "s",
+         {"0.05", "0.05", "0.05"},
+         0.0001,
+         60,
+         NULL,
+         MSG_help_window_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
 	{0},
 };
 
 static const struct metric metrics[] = {
 	{"membw_triad_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
-	 "3 x bytes of one array / seconds of a pass; median of windows"},
+         "3 x bytes of one array / seconds of a pass; median of windows"},
 	{"cpu_membw_triad_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
-	 "3 x bytes of one array / seconds of a pass; median of windows; one socket"},
+         "3 x bytes of one array / seconds of a pass; median of windows; one socket"},
 	{0},
 };
 

@@ -36,8 +36,7 @@ const struct metric *probe_metric(const struct probe *probe, const char *name)
 
 /* --- checks ------------------------------------------------------------------- */
 
-static enum status fault(struct error *err, const char *probe, const char *what,
-                         const char *name)
+static enum status fault(struct error *err, const char *probe, const char *what, const char *name)
 {
 	return error_set(err, ST_INTERNAL, MSG_probe_fault, probe ? probe : "?", what, name);
 }
@@ -66,7 +65,7 @@ static bool number_valid(const struct param *row, const char *text)
 {
 	int64_t whole = 0;
 	double number = 0;
-	bool ok = row->kind == PARAM_REAL ? parse_double(text, &number)
+	bool ok = row->kind == PARAM_REAL  ? parse_double(text, &number)
 	          : row->kind == PARAM_INT ? parse_int64(text, &whole)
 	                                   : parse_size(text, &whole);
 

@@ -29,8 +29,8 @@
 #define MAX_DEPTHS    12
 #define MAX_DEPTH     1024
 #define AUTO_JOBS     16
-#define TRIAL_S	      1
-#define START_S	      2 /* of fio, on a slow path */
+#define TRIAL_S       1
+#define START_S       2 /* of fio, on a slow path */
 
 /* --- before anything is written --------------------------------------------- */
 
@@ -55,7 +55,7 @@ static bool find_place(struct storage_work *w)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_scratch);
 	if (storage_place_read(&w->place, ctx->arena, ctx->sys_root, ctx->scratch, &err) != ST_OK) {
 		because(w, OUTCOME_NOT_MEASURED, MSG_storage_unreadable, ctx->subject_id,
-			str_text(&err.text));
+		        str_text(&err.text));
 		error_release(&err);
 		return false;
 	}
@@ -63,7 +63,7 @@ static bool find_place(struct storage_work *w)
 	/* A named path owes its figures all the same: memory must not spare it them. */
 	if (strcmp(w->place.kind, "memory") == 0)
 		return because(w, w->local ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,
-			MSG_storage_ram, ctx->subject_id, w->place.fs);
+		               MSG_storage_ram, ctx->subject_id, w->place.fs);
 	return true;
 }
 
@@ -74,7 +74,7 @@ static bool choose_size(struct storage_work *w)
 
 	if (left < LEAST_FREE)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_free, ctx->subject_id,
-			fmt_bytes(left), fmt_bytes(LEAST_FREE));
+		               fmt_bytes(left), fmt_bytes(LEAST_FREE));
 	if (size > left / 10)
 		size = left / 10;
 	if (ctx->budget == BUDGET_QUICK && size > QUICK_MOST)
@@ -96,8 +96,8 @@ static bool writing_goes_on(void *arg, int64_t done)
 {
 	struct storage_work *w = arg;
 
-	w->ctx->progress(
-		w->ctx, STAGE_PREPARING, (double)done / (double)w->data.bytes, MSG_storage_writing);
+	w->ctx->progress(w->ctx, STAGE_PREPARING, (double)done / (double)w->data.bytes,
+	                 MSG_storage_writing);
 	return clock_now(w->ctx->clock) < w->write_until_ns;
 }
 
@@ -108,7 +108,7 @@ static bool write_fault(struct storage_work *w, enum status st, const char *why)
 	if (path_gone(w))
 		return false;
 	return because(w, st == ST_IO ? OUTCOME_FAILED : OUTCOME_NOT_MEASURED,
-		MSG_storage_write_failed, why);
+	               MSG_storage_write_failed, why);
 }
 
 static bool write_data(struct storage_work *w)
@@ -134,11 +134,12 @@ static bool write_data(struct storage_work *w)
 	w->data.bytes = written.bytes;
 	if (written.bytes < asked && written.bytes < LEAST_DATA)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_slow_write, ctx->subject_id,
-			fmt_bytes(written.bytes), fmt_duration(written.seconds));
+		               fmt_bytes(written.bytes), fmt_duration(written.seconds));
 	storage_emit_number(w, WRITE_MBS, (double)written.bytes / written.seconds / 1e6,
-		arena_strf(ctx->arena, "{\"direct\":%s,\"bytes\":%lld,\"asked_bytes\":%lld}",
-			written.direct ? "true" : "false", (long long)written.bytes,
-			(long long)ctx->param_int(ctx, "size")));
+	                    arena_strf(ctx->arena,
+	                               "{\"direct\":%s,\"bytes\":%lld,\"asked_bytes\":%lld}",
+	                               written.direct ? "true" : "false", (long long)written.bytes,
+	                               (long long)ctx->param_int(ctx, "size")));
 	return true;
 }
 
@@ -169,19 +170,20 @@ static bool verifying_goes_on(void *arg, int64_t offset)
 static bool judge_check(struct storage_work *w, const struct storage_check *c, double share)
 {
 	int64_t due = w->data.bytes / STORAGE_BLOCK < VERIFY_LEAST ? w->data.bytes / STORAGE_BLOCK
-								   : VERIFY_LEAST;
+	                                                           : VERIFY_LEAST;
 
 	if (c->right < c->blocks)
 		return because(w, OUTCOME_FAILED, MSG_storage_not_real,
-			tmpf("%lld", (long long)(c->blocks - c->right)),
-			tmpf("%lld", (long long)c->blocks), tmpf("%lld", (long long)c->zero),
-			tmpf("%lld", (long long)c->moved), tmpf("%lld", (long long)c->foreign));
+		               tmpf("%lld", (long long)(c->blocks - c->right)),
+		               tmpf("%lld", (long long)c->blocks), tmpf("%lld", (long long)c->zero),
+		               tmpf("%lld", (long long)c->moved),
+		               tmpf("%lld", (long long)c->foreign));
 	if (c->blocks < due)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_slow_verify,
-			tmpf("%lld", (long long)c->blocks), tmpf("%d", VERIFY_S));
+		               tmpf("%lld", (long long)c->blocks), tmpf("%d", VERIFY_S));
 	if (share > 0 && share < 0.99)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_sparse, w->ctx->subject_id,
-			tmpf("%.0f", share * 100));
+		               tmpf("%.0f", share * 100));
 	return true;
 }
 
@@ -198,19 +200,20 @@ static bool verify_data(struct storage_work *w)
 	st = storage_verify(&c, &w->data, VERIFY_BLOCKS, &err);
 	if (st != ST_OK && !path_gone(w))
 		because(w, st == ST_PERMISSION ? OUTCOME_NOT_MEASURED : OUTCOME_FAILED,
-			MSG_storage_read_failed, str_text(&err.text));
+		        MSG_storage_read_failed, str_text(&err.text));
 	error_release(&err);
 	if (st != ST_OK)
 		return false;
 	share = allocated_share(w);
 	if (c.right < c.blocks || c.blocks >= VERIFY_LEAST ||
-		c.blocks == w->data.bytes / STORAGE_BLOCK)
-		storage_emit_number(w, DATA_REAL, (double)c.right / (double)c.blocks,
+	    c.blocks == w->data.bytes / STORAGE_BLOCK)
+		storage_emit_number(
+			w, DATA_REAL, (double)c.right / (double)c.blocks,
 			arena_strf(ctx->arena,
-				"{\"blocks\":%lld,\"zero\":%lld,\"moved\":%lld,\"foreign\":%lld,"
-				"\"first_wrong\":%lld,\"allocated_share\":%.4f}",
-				(long long)c.blocks, (long long)c.zero, (long long)c.moved,
-				(long long)c.foreign, (long long)c.first_wrong, share));
+		                   "{\"blocks\":%lld,\"zero\":%lld,\"moved\":%lld,\"foreign\":%lld,"
+		                   "\"first_wrong\":%lld,\"allocated_share\":%.4f}",
+		                   (long long)c.blocks, (long long)c.zero, (long long)c.moved,
+		                   (long long)c.foreign, (long long)c.first_wrong, share));
 	return judge_check(w, &c, share);
 }
 
@@ -221,8 +224,8 @@ static bool reading_goes_on(void *arg, double seconds)
 	struct storage_work *w = arg;
 	double done = fmin(seconds / (w->job.runtime_s + w->job.ramp_s), 1);
 
-	w->ctx->progress(
-		w->ctx, STAGE_MEASURING, (w->point + done) / w->points, MSG_storage_reading);
+	w->ctx->progress(w->ctx, STAGE_MEASURING, (w->point + done) / w->points,
+	                 MSG_storage_reading);
 	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
@@ -252,7 +255,7 @@ static bool depth_reached(struct storage_work *w, const struct fio_result *r)
 	if (isnan(r->depth) || r->depth >= 0.5 * floor)
 		return true;
 	return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depth, tmpf("%d", each),
-		tmpf("%.1f", r->depth));
+	               tmpf("%.1f", r->depth));
 }
 
 /* Runs one point; false with the reason when it gave no figures. Counters of the
@@ -309,15 +312,16 @@ static bool measure_points(struct storage_work *w, const int *depths)
 static void emit_counter_ratio(struct storage_work *w)
 {
 	if (w->counted && w->fio_bytes > 0) {
-		storage_emit_number(w, COUNTER_RATIO, w->device_bytes / w->fio_bytes,
+		storage_emit_number(
+			w, COUNTER_RATIO, w->device_bytes / w->fio_bytes,
 			arena_strf(w->ctx->arena,
-				"{\"device\":\"%s\",\"device_bytes\":%.0f,\"fio_bytes\":%.0f}",
-				w->place.device, w->device_bytes, w->fio_bytes));
+		                   "{\"device\":\"%s\",\"device_bytes\":%.0f,\"fio_bytes\":%.0f}",
+		                   w->place.device, w->device_bytes, w->fio_bytes));
 		return;
 	}
 	if (!w->place.device)
 		because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_counter, w->ctx->subject_id,
-			w->place.fs);
+		        w->place.fs);
 	storage_emit_missing(w, COUNTER_RATIO, NULL);
 }
 
@@ -355,12 +359,12 @@ static bool read_params(struct storage_work *w, int *depths)
 	w->points = parse_depths(ctx->param_word(ctx, "depths"), depths);
 	if (w->points == 0)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depths,
-			ctx->param_word(ctx, "depths"), tmpf("%d", MAX_DEPTH),
-			tmpf("%d", MAX_DEPTHS - 1));
+		               ctx->param_word(ctx, "depths"), tmpf("%d", MAX_DEPTH),
+		               tmpf("%d", MAX_DEPTHS - 1));
 	/* fio counts nothing when the ramp is not the shorter of the two. */
 	if (ramp >= runtime)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_ramp, fmt_value(ramp),
-			fmt_value(runtime));
+		               fmt_value(runtime));
 	return true;
 }
 
@@ -378,15 +382,15 @@ static bool choose_engine(struct storage_work *w, const int *depths)
 	for (int i = 0; i < w->points; i++)
 		most = depths[i] > most ? depths[i] : most;
 	w->job = (struct fio_job){.tool = &w->tool,
-		.dir = ctx->scratch,
-		.file = "data",
-		.bytes = w->data.bytes,
-		.depth = most,
-		.jobs = jobs_for(w, most),
-		.runtime_s = TRIAL_S,
-		.seed = ctx->seed,
-		.tick = reading_goes_on,
-		.arg = w};
+	                          .dir = ctx->scratch,
+	                          .file = "data",
+	                          .bytes = w->data.bytes,
+	                          .depth = most,
+	                          .jobs = jobs_for(w, most),
+	                          .runtime_s = TRIAL_S,
+	                          .seed = ctx->seed,
+	                          .tick = reading_goes_on,
+	                          .arg = w};
 	if (!fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &refused, &last)) {
 		if (path_gone(w))
 			return false;
@@ -414,8 +418,8 @@ static bool measure(struct storage_work *w)
 
 	w->outcome = OUTCOME_NOT_MEASURED;
 	if (!read_params(w, depths) || !fio_available(w->ctx, &w->tool, &w->reason) ||
-		!find_place(w) || !choose_size(w) || !write_data(w) || !verify_data(w) ||
-		!choose_engine(w, depths))
+	    !find_place(w) || !choose_size(w) || !write_data(w) || !verify_data(w) ||
+	    !choose_engine(w, depths))
 		return false;
 	if (measure_points(w, depths))
 		emit_counter_ratio(w);
@@ -464,19 +468,49 @@ static double duration(struct probe_ctx *ctx)
 }
 
 static const struct param params[] = {
-	{"size", PARAM_SIZE, "B", {"1G", "8G", "64G"}, 1 << 20, 0x1p50, NULL,
-		MSG_help_storage_size},
+	{"size",
+         PARAM_SIZE,
+         "B",
+         {"1G", "8G", "64G"},
+         1 << 20,
+         0x1p50,
+         NULL,
+         MSG_help_storage_size},
 	{"write_s", PARAM_REAL, "s", {"30", "90", "900"}, 1, 86400, NULL, MSG_help_storage_write},
-	{"runtime_s", PARAM_REAL, "s", {"5", "20", "60"}, 0.5, 86400, NULL,
-		MSG_help_storage_runtime},
+	{"runtime_s",
+         PARAM_REAL,
+         "s",
+         {"5", "20", "60"},
+         0.5,
+         86400,
+         NULL,
+         MSG_help_storage_runtime},
 	{"ramp_s", PARAM_REAL, "s", {"1", "3", "10"}, 0, 600, NULL, MSG_help_storage_ramp},
-	{"depths", PARAM_WORD, "", {"4,16,64", "2,4,8,16,32,64,128", "2,4,8,16,32,64,128,256"}, 0,
-		0, NULL, MSG_help_storage_depths},
+	{"depths",
+         PARAM_WORD,
+         "",
+         {"4,16,64", "2,4,8,16,32,64,128", "2,4,8,16,32,64,128,256"},
+         0,
+         0,
+         NULL,
+         MSG_help_storage_depths},
 	{"jobs", PARAM_INT, "1", {"0", "0", "0"}, 0, 1024, NULL, MSG_help_storage_jobs},
-	{"engine", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, "auto|io_uring|libaio|psync",
-		MSG_help_storage_engine},
-	{"shared", PARAM_WORD, "", {"named", "named", "named"}, 0, 0, "named|local",
-		MSG_help_storage_shared},
+	{"engine",
+         PARAM_WORD,
+         "",
+         {"auto", "auto", "auto"},
+         0,
+         0,
+         "auto|io_uring|libaio|psync",
+         MSG_help_storage_engine},
+	{"shared",
+         PARAM_WORD,
+         "",
+         {"named", "named", "named"},
+         0,
+         0,
+         "named|local",
+         MSG_help_storage_shared},
 	{0},
 };
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK	      (1 << 20)
+#define CHUNK         (1 << 20)
 #define BETWEEN_CALLS (8 << 20)
-#define WORDS	      (STORAGE_BLOCK / 8)
+#define WORDS         (STORAGE_BLOCK / 8)
 /* The golden ratio: steps of a Weyl sequence, as in splitmix64. */
 #define STEP 0x9e3779b97f4a7c15ULL
 
@@ -98,8 +98,8 @@ static int write_chunk(int fd, const char *chunk, size_t len, bool *direct)
 
 /* 0 or the errno. Without O_DIRECT the cache is emptied as we go: go_on must
  * not be told of progress that has yet to happen. */
-static int write_all(
-	int fd, const struct storage_data *data, char *chunk, struct storage_written *out)
+static int write_all(int fd, const struct storage_data *data, char *chunk,
+                     struct storage_written *out)
 {
 	uint64_t path = hash_path(data->path);
 
@@ -108,8 +108,8 @@ static int write_all(
 		int number;
 
 		for (int64_t o = 0; o < len; o += STORAGE_BLOCK)
-			fill_block(
-				(uint64_t *)(void *)(chunk + o), path, data->seed, out->bytes + o);
+			fill_block((uint64_t *)(void *)(chunk + o), path, data->seed,
+			           out->bytes + o);
 		number = write_chunk(fd, chunk, (size_t)len, &out->direct);
 		if (number)
 			return number;
@@ -125,7 +125,7 @@ static int write_all(
 }
 
 enum status storage_write(struct storage_written *out, const struct storage_data *data,
-	const struct clock_source *clock, struct error *err)
+                          const struct clock_source *clock, struct error *err)
 {
 	void *chunk = NULL;
 	int64_t start;
@@ -180,7 +180,7 @@ static int read_block(int fd, void *block, int64_t offset)
 		if (errno == EINTR)
 			continue;
 		if (errno != EINVAL || !(fcntl(fd, F_GETFL) & O_DIRECT) ||
-			fcntl(fd, F_SETFL, 0) != 0)
+		    fcntl(fd, F_SETFL, 0) != 0)
 			return errno;
 	}
 }
@@ -203,7 +203,7 @@ static bool is_whole(const uint64_t *word)
 }
 
 static void sort_block(struct storage_check *out, const struct storage_data *data,
-	const uint64_t *word, int64_t offset)
+                       const uint64_t *word, int64_t offset)
 {
 	uint64_t path = hash_path(data->path);
 	bool whole = is_whole(word);
@@ -223,8 +223,8 @@ static void sort_block(struct storage_check *out, const struct storage_data *dat
 		out->foreign++;
 }
 
-static int check_blocks(
-	int fd, struct storage_check *out, const struct storage_data *data, int64_t samples)
+static int check_blocks(int fd, struct storage_check *out, const struct storage_data *data,
+                        int64_t samples)
 {
 	int64_t blocks = data->bytes / STORAGE_BLOCK;
 	uint64_t state = mix(data->seed);
@@ -249,7 +249,7 @@ static int check_blocks(
 }
 
 enum status storage_verify(struct storage_check *out, const struct storage_data *data,
-	int64_t samples, struct error *err)
+                           int64_t samples, struct error *err)
 {
 	int fd = open_to_read(data->path), number;
 	struct stat info;

@@ -14,18 +14,18 @@
 
 struct storage_data {
 	const char *path; /* the file */
-	uint64_t seed;	  /* of the run and file: no two files hold equal blocks */
-	int64_t bytes;	  /* whole blocks */
+	uint64_t seed;    /* of the run and file: no two files hold equal blocks */
+	int64_t bytes;    /* whole blocks */
 	/* Called about every 8 MiB; false ends the writing there. May be NULL. */
 	bool (*go_on)(void *arg, int64_t done);
 	void *arg;
 };
 
 struct storage_written {
-	bool created;	/* the file is ours, whatever happened to it later */
-	bool direct;	/* O_DIRECT was accepted and every write went through it */
+	bool created;   /* the file is ours, whatever happened to it later */
+	bool direct;    /* O_DIRECT was accepted and every write went through it */
 	double seconds; /* first write to the end of fsync, > 0 */
-	int64_t bytes;	/* less than asked: go_on ended it */
+	int64_t bytes;  /* less than asked: go_on ended it */
 };
 
 /* The block at `offset` (a multiple of STORAGE_BLOCK): path, offset and seed
@@ -35,7 +35,7 @@ void storage_block(void *block, const struct storage_data *data, int64_t offset)
 /* Creates the file (it must not exist), fills it, fsyncs. Errors: the status of
  * the errno, with the cause. */
 enum status storage_write(struct storage_written *out, const struct storage_data *data,
-	const struct clock_source *clock, struct error *err);
+                          const struct clock_source *clock, struct error *err);
 
 struct storage_check {
 	int64_t blocks, right; /* read back and found as written */
@@ -49,7 +49,7 @@ struct storage_check {
  * page cache where the file system lets it. go_on is asked before each block;
  * ended by it the check has fewer blocks. */
 enum status storage_verify(struct storage_check *out, const struct storage_data *data,
-	int64_t samples, struct error *err);
+                           int64_t samples, struct error *err);
 
 /* Bytes the file system says it stores for the file; -1: it cannot be asked. */
 int64_t storage_allocated(const struct storage_data *data);

@@ -44,8 +44,8 @@
 
 const struct metric storage_metrics[] = {SET("", ANY), SET("local_", LOCAL), {0}};
 
-bool storage_stop(
-	struct storage_work *w, enum outcome outcome, enum msg id, const char *const *args)
+bool storage_stop(struct storage_work *w, enum outcome outcome, enum msg id,
+                  const char *const *args)
 {
 	w->outcome = outcome;
 	reason_set_list(w->ctx, &w->reason, id, args);
@@ -206,7 +206,7 @@ struct shown {
 };
 
 static void emit_shown(struct storage_work *w, const struct shown *s, const char *point,
-	const struct fio_result *r, const char *params, const struct raw_file *raw)
+                       const struct fio_result *r, const char *params, const struct raw_file *raw)
 {
 	struct reading reading = blank(w, s->figure, params);
 
@@ -219,7 +219,7 @@ static void emit_shown(struct storage_work *w, const struct shown *s, const char
 	} else if (!w->job.direct) {
 		reading.outcome = OUTCOME_NOT_MEASURED;
 		reason_set(w->ctx, &reading.reason, MSG_storage_buffered, w->ctx->subject_id,
-			fmt_measure(s->value, w->set[s->figure].unit));
+		           fmt_measure(s->value, w->set[s->figure].unit));
 	} else {
 		reading.value_kind = VALUE_NUMBER;
 		reading.value = s->value;
@@ -230,7 +230,7 @@ static void emit_shown(struct storage_work *w, const struct shown *s, const char
 }
 
 void storage_emit_point(struct storage_work *w, const char *point, const struct fio_result *r,
-	const struct raw_file *raw)
+                        const struct raw_file *raw)
 {
 	const char *params = point_params(w, r);
 	const struct shown all[] = {

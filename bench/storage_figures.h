@@ -31,7 +31,7 @@ extern const struct metric storage_metrics[];
 /* One path being measured. */
 struct storage_work {
 	struct probe_ctx *ctx;
-	bool local;		  /* not named by --storage */
+	bool local;               /* not named by --storage */
 	const struct metric *set; /* storage_metrics of this path */
 	bool emitted[FIGURES];
 	/* Why something is not measured: set before a step returns false. */
@@ -43,14 +43,14 @@ struct storage_work {
 	struct fio_tool tool;
 	struct fio_job job;
 	int64_t write_until_ns, verify_until_ns; /* on ctx->clock */
-	double device_bytes, fio_bytes;		 /* read in the runs, ramps included */
-	bool counted;				 /* device_bytes holds for all of fio_bytes */
-	int points, point;			 /* for progress */
+	double device_bytes, fio_bytes;          /* read in the runs, ramps included */
+	bool counted;                            /* device_bytes holds for all of fio_bytes */
+	int points, point;                       /* for progress */
 };
 
 /* Sets w->outcome and w->reason; returns false, for a step to end with. */
-bool storage_stop(
-	struct storage_work *w, enum outcome outcome, enum msg id, const char *const *args);
+bool storage_stop(struct storage_work *w, enum outcome outcome, enum msg id,
+                  const char *const *args);
 #define because(w, outcome, id, ...)                                                               \
 	storage_stop(w, outcome, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
@@ -65,7 +65,7 @@ void storage_emit_rest(struct storage_work *w);
 /* The four figures of an operating point, all from one run of fio; for depth 1
  * LAT_DEPTH1 too. A buffered run has none: its cache may have answered. */
 void storage_emit_point(struct storage_work *w, const char *point, const struct fio_result *r,
-	const struct raw_file *raw);
+                        const struct raw_file *raw);
 /* An operating point that was not reached, for w->reason. */
 void storage_emit_missing_point(struct storage_work *w, int depth);
 

@@ -8,15 +8,15 @@
 #include "base/proc.h"
 
 #define OUTPUT_LIMIT ((size_t)16 << 20)
-#define SLACK_S	     30 /* start, layout checks and end of fio beside its run */
+#define SLACK_S      30 /* start, layout checks and end of fio beside its run */
 
 /* First version whose units and percentiles are read here without a guess. */
-#define NEEDED	     "3.0"
+#define NEEDED       "3.0"
 #define MAJOR_NEEDED 3
 
 /* Why `fio --version` gave no version. */
 static void say_unusable(struct probe_ctx *ctx, struct reason *reason, enum status st,
-	const struct proc_end *end, const char *text, const struct error *err)
+                         const struct proc_end *end, const char *text, const struct error *err)
 {
 	if (st == ST_NOTFOUND)
 		reason_set(ctx, reason, MSG_fio_missing, NEEDED);
@@ -28,7 +28,7 @@ static void say_unusable(struct probe_ctx *ctx, struct reason *reason, enum stat
 		reason_set(ctx, reason, MSG_fio_killed, tmpf("%d", end->signal));
 	else if (end->exit_code != 0)
 		reason_set(ctx, reason, MSG_fio_no_json, tmpf("%d", end->exit_code),
-			str_text(&end->err));
+		           str_text(&end->err));
 	else
 		reason_set(ctx, reason, MSG_fio_no_version, text);
 }
@@ -102,7 +102,7 @@ static const char *const *command_line(struct arena *a, const struct fio_job *jo
 
 /* An end that fio itself could not report. */
 static void judge_end(struct probe_ctx *ctx, struct fio_result *r, enum status st,
-	const struct proc_end *end, const struct error *err)
+                      const struct proc_end *end, const struct error *err)
 {
 	const char *seconds = arena_strf(ctx->arena, "%.0f", end->seconds);
 
@@ -119,7 +119,7 @@ static void judge_end(struct probe_ctx *ctx, struct fio_result *r, enum status s
 }
 
 void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result,
-	const char **raw)
+             const char **raw)
 {
 	struct spawn_spec spec = {
 		.argv = command_line(ctx->arena, job),
@@ -134,9 +134,9 @@ void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result
 	struct error err = {0};
 	enum status st = spawn_run(&spec, &out, &end, &err);
 	struct fio_asked asked = {.runtime_s = job->runtime_s,
-		.exit_code = end.exit_code,
-		.signal = end.signal,
-		.err = str_text(&end.err)};
+	                          .exit_code = end.exit_code,
+	                          .signal = end.signal,
+	                          .err = str_text(&end.err)};
 
 	fio_read(result, ctx->arena, str_text(&out), out.len, &asked);
 	judge_end(ctx, result, st, &end, &err);
@@ -171,11 +171,11 @@ struct trial {
 	const char *wanted;
 	struct str why;
 	bool direct_refused; /* by an engine that works otherwise */
-	bool over;	     /* chosen, or no use to go on */
+	bool over;           /* chosen, or no use to go on */
 };
 
 static void try_engine(struct probe_ctx *ctx, struct trial *t, struct fio_job *job,
-	const char *engine, struct fio_result *last)
+                       const char *engine, struct fio_result *last)
 {
 	if (strcmp(t->wanted, "auto") != 0 && strcmp(t->wanted, engine) != 0)
 		return;
@@ -189,11 +189,11 @@ static void try_engine(struct probe_ctx *ctx, struct trial *t, struct fio_job *j
 		return;
 	t->direct_refused = t->direct_refused || last->reason == MSG_fio_direct_refused;
 	str_addf(&t->why, "%s%s%s: %s", t->why.len ? "; " : "", engine,
-		job->direct ? "" : " buffered", say_list(last->reason, last->args));
+	         job->direct ? "" : " buffered", say_list(last->reason, last->args));
 }
 
 bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
-	const char **refused, struct fio_result *last)
+                       const char **refused, struct fio_result *last)
 {
 	static const char *const engines[] = {"io_uring", "libaio", "psync"};
 	struct trial t = {.wanted = wanted};

@@ -35,7 +35,7 @@ bool fio_available(struct probe_ctx *ctx, struct fio_tool *tool, struct reason *
 /* Runs it under a deadline; whatever happens is in *result. *raw (may be NULL)
  * gets fio's stdout (arena) for keeping. */
 void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result *result,
-	const char **raw);
+             const char **raw);
 
 /* The reason of a result that is not measured, in the form of readings. */
 void fio_reason(struct probe_ctx *ctx, const struct fio_result *result, struct reason *reason);
@@ -45,6 +45,6 @@ void fio_reason(struct probe_ctx *ctx, const struct fio_result *result, struct r
  * job->direct are set to it. False, with the last result, when none does.
  * *refused lists those that did not and why. */
 bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
-	const char **refused, struct fio_result *last);
+                       const char **refused, struct fio_result *last);
 
 #endif

@@ -36,7 +36,7 @@ static const struct host_mount *mount_of(struct arena *arena, const char *root, 
 
 	for (int i = 0; i < count; i++)
 		if (lies_below(path, mounts[i].point) &&
-			(!best || strlen(mounts[i].point) >= strlen(best->point)))
+		    (!best || strlen(mounts[i].point) >= strlen(best->point)))
 			best = &mounts[i];
 	return best;
 }
@@ -59,7 +59,7 @@ int64_t storage_device_bytes(const struct storage_place *place, const char *root
 	if (!place->device)
 		return -1;
 	if (!sys_read(&text, root, tmpf("/sys/dev/block/%s/stat", place->device)) ||
-		sscanf(str_text(&text), "%*u %*u %lld", &sectors) != 1)
+	    sscanf(str_text(&text), "%*u %*u %lld", &sectors) != 1)
 		sectors = -1;
 	str_release(&text);
 	return sectors < 0 ? -1 : (int64_t)sectors * SECTOR;
@@ -77,7 +77,7 @@ static const char *kind_of(const struct storage_place *place)
 }
 
 enum status storage_place_read(struct storage_place *place, struct arena *arena, const char *root,
-	const char *path, struct error *err)
+                               const char *path, struct error *err)
 {
 	const struct host_mount *mount;
 	struct statvfs room;

@@ -24,7 +24,7 @@ struct storage_place {
 /* Texts in the arena. `root` stands before /proc and /sys. Errors of the path:
  * the status of its errno. */
 enum status storage_place_read(struct storage_place *place, struct arena *arena, const char *root,
-	const char *path, struct error *err);
+                               const char *path, struct error *err);
 /* Bytes read from the device since boot; -1: no device, or unreadable. */
 int64_t storage_device_bytes(const struct storage_place *place, const char *root);
 

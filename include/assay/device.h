@@ -19,12 +19,12 @@ struct device;
 struct error;
 
 /* What the elements are and how products are computed. */
-#define NUMBER_FORMAT_LIST(X) \
-	X(FP64, "fp64", 8)    \
-	X(FP32, "fp32", 4)    \
-	X(TF32, "tf32", 4)    \
-	X(FP16, "fp16", 2)    \
-	X(BF16, "bf16", 2)    \
+#define NUMBER_FORMAT_LIST(X)                                                                      \
+	X(FP64, "fp64", 8)                                                                         \
+	X(FP32, "fp32", 4)                                                                         \
+	X(TF32, "tf32", 4)                                                                         \
+	X(FP16, "fp16", 2)                                                                         \
+	X(BF16, "bf16", 2)                                                                         \
 	X(FP8, "fp8", 1)
 
 enum number_format {

@@ -5,15 +5,15 @@
 
 #include "assay/reading.h"
 
-#define VERDICT_LIST(X)                                                            \
-	X(PASS, "pass")                                                            \
-	X(WARN, "warn")                                                            \
-	X(FAIL, "fail")                                                            \
-	X(INCONCLUSIVE, "inconclusive") /* noise does not allow a verdict */       \
-	X(NOT_APPLICABLE, "not_applicable")                                        \
-	X(NOT_MEASURED, "not_measured")                                            \
-	X(STATED_ONLY, "stated_only")                                              \
-	X(TOO_SHORT, "too_short")                                                  \
+#define VERDICT_LIST(X)                                                                            \
+	X(PASS, "pass")                                                                            \
+	X(WARN, "warn")                                                                            \
+	X(FAIL, "fail")                                                                            \
+	X(INCONCLUSIVE, "inconclusive") /* noise does not allow a verdict */                       \
+	X(NOT_APPLICABLE, "not_applicable")                                                        \
+	X(NOT_MEASURED, "not_measured")                                                            \
+	X(STATED_ONLY, "stated_only")                                                              \
+	X(TOO_SHORT, "too_short")                                                                  \
 	X(TOO_FEW, "too_few")
 
 enum verdict {
@@ -37,9 +37,9 @@ struct rule_info {
 	const char *criterion; /* "1", "2", "S", "3", "4" or what the profile says */
 	enum rule_stage stage;
 	enum rule_reading reading;
-	const char *twin;   /* id of the sound rule beside a literal one, or NULL */
+	const char *twin; /* id of the sound rule beside a literal one, or NULL */
 	const char *metric;
-	const char *stat;   /* "value", "median" … */
+	const char *stat; /* "value", "median" … */
 	const char *unit;
 	const char *scope;  /* "each", "worst" … */
 	const char *limit;  /* as printed: ">= 268 TFLOP/s" */
@@ -52,20 +52,20 @@ struct rule_info {
 struct finding {
 	const struct rule_info *rule;
 	struct subject subject;
-	const char *node;   /* of the subject, or NULL for the cluster */
+	const char *node; /* of the subject, or NULL for the cluster */
 	enum verdict verdict;
 	enum outcome outcome;
 	enum origin origin;
-	bool has_value;     /* value of the rule's stat, aggregated by its scope */
+	bool has_value; /* value of the rule's stat, aggregated by its scope */
 	double value;
-	const char *text;   /* value of an identity metric, or NULL */
-	double limit;       /* the number compared with; NaN if none */
-	double ci_lo, ci_hi; /* NaN: none */
-	double resolution;  /* what noise still hides, in the unit; NaN: unknown */
+	const char *text;     /* value of an identity metric, or NULL */
+	double limit;         /* the number compared with; NaN if none */
+	double ci_lo, ci_hi;  /* NaN: none */
+	double resolution;    /* what noise still hides, in the unit; NaN: unknown */
 	struct reason reason; /* code NULL when there is nothing to explain */
-	const char *advice; /* what to do next, or NULL */
+	const char *advice;   /* what to do next, or NULL */
 	int attempt;
-	bool recovered;     /* replaced a lost reading: warn: recovered */
+	bool recovered;                 /* replaced a lost reading: warn: recovered */
 	const struct reading *evidence; /* the deciding reading, or NULL */
 	/* How many subjects it stands for: 1, or more where the subject's id is
 	 * "*" (missing ones of a node, of the cluster). */
@@ -100,24 +100,24 @@ struct criterion_result {
 };
 
 struct scorecard {
-	const char *profile;      /* name */
+	const char *profile; /* name */
 	const char *profile_sha256;
-	const char *card;         /* key of the accelerator row, or NULL */
-	bool card_guessed;        /* no --profile: identity is stated_only */
+	const char *card;  /* key of the accelerator row, or NULL */
+	bool card_guessed; /* no --profile: identity is stated_only */
 	enum rule_stage stage;
 	enum overall overall;
 	enum overall overall_if_measured; /* simulated runs: what it would be */
 	bool simulated, imported;
-	bool screen_only;         /* quick budget: never ACCEPT */
-	bool cut;                 /* the journal has no end line */
-	const char *altered;      /* chain broken: says where; NULL if intact */
+	bool screen_only;                       /* quick budget: never ACCEPT */
+	bool cut;                               /* the journal has no end line */
+	const char *altered;                    /* chain broken: says where; NULL if intact */
 	int64_t expected_nodes, expected_cards; /* cards of the whole cluster */
-	int64_t rules, rules_judged; /* required delivery rules; with a verdict */
-	const char *vendor;       /* or NULL */
-	const char *started, *ended; /* RFC 3339 */
+	int64_t rules, rules_judged;            /* required delivery rules; with a verdict */
+	const char *vendor;                     /* or NULL */
+	const char *started, *ended;            /* RFC 3339 */
 	double seconds;
-	const char *run_digest;   /* head of the chain, 64 hex digits */
-	const char *version;      /* of Assay that measured */
+	const char *run_digest; /* head of the chain, 64 hex digits */
+	const char *version;    /* of Assay that measured */
 	const char *budget;
 
 	const struct criterion_result *criteria;

@@ -44,8 +44,8 @@ struct param {
 	enum param_kind kind;
 	const char *unit; /* "s", "B", "1", or "" */
 	const char *value[BUDGETS];
-	double min, max;    /* PARAM_INT, PARAM_REAL, PARAM_SIZE */
-	const char *words;  /* PARAM_WORD: "a|b|c"; NULL: any text */
+	double min, max;   /* PARAM_INT, PARAM_REAL, PARAM_SIZE */
+	const char *words; /* PARAM_WORD: "a|b|c"; NULL: any text */
 	enum msg help;
 };
 
@@ -58,14 +58,14 @@ struct probe_ctx {
 	const struct clock_source *clock;
 	const char *node;
 	enum budget budget;
-	uint64_t seed;         /* of this unit; one run, one fresh seed */
-	int64_t deadline_ns;   /* on clock: be done by then */
+	uint64_t seed;          /* of this unit; one run, one fresh seed */
+	int64_t deadline_ns;    /* on clock: be done by then */
 	const char *subject_id; /* which card, path … this unit is for, or NULL */
-	const char *scratch;   /* own directory for data files, removed afterwards;
+	const char *scratch;    /* own directory for data files, removed afterwards;
 	                          NULL when the probe has no storage path */
-	const char *lib_dir;   /* look for vendor libraries only here, or NULL */
-	const char *sys_root;  /* prefix of /proc and /sys, "" on a real machine */
-	bool simulated;        /* a stand-in was loaded: set by hw, read by emit */
+	const char *lib_dir;    /* look for vendor libraries only here, or NULL */
+	const char *sys_root;   /* prefix of /proc and /sys, "" on a real machine */
+	bool simulated;         /* a stand-in was loaded: set by hw, read by emit */
 
 	/* Parameter by name: the row's default for the budget, or what was set.
 	 * Asking for a name that has no row is a bug and ends the child. */
@@ -90,7 +90,7 @@ struct probe_ctx {
 /* Fills reason with message `id` and a NULL-terminated list of arguments. */
 void reason_set_list(struct probe_ctx *ctx, struct reason *reason, enum msg id,
                      const char *const *args);
-#define reason_set(ctx, reason, id, ...) \
+#define reason_set(ctx, reason, id, ...)                                                           \
 	reason_set_list(ctx, reason, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* Result of supported(): whether the probe can do anything here. */
@@ -102,14 +102,14 @@ struct support {
 struct probe {
 	const char *name;
 	enum msg title;
-	enum subject_kind subject;  /* what one unit of it is about */
-	const char *phase;          /* "hello", "cards", "storage" … */
-	bool exclusive;             /* nothing else of this node runs meanwhile */
-	bool needs_storage;         /* gets a scratch directory on a storage path */
-	double seconds[BUDGETS];    /* expected duration of one unit, for the plan */
+	enum subject_kind subject; /* what one unit of it is about */
+	const char *phase;         /* "hello", "cards", "storage" … */
+	bool exclusive;            /* nothing else of this node runs meanwhile */
+	bool needs_storage;        /* gets a scratch directory on a storage path */
+	double seconds[BUDGETS];   /* expected duration of one unit, for the plan */
 	/* The same with the parameters as set; NULL: seconds[] holds anyway. */
 	double (*duration)(struct probe_ctx *ctx);
-	const struct param *params; /* ends with name NULL */
+	const struct param *params;   /* ends with name NULL */
 	const struct metric *metrics; /* ends with name NULL */
 	/* The subjects one unit each is made for, as a NULL-terminated list from
 	 * the arena: card UUIDs, socket ids. NULL hook: one unit with no subject. */

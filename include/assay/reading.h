@@ -27,13 +27,13 @@
 
 #define READING_VERSION 1
 
-#define SUBJECT_LIST(X)                                         \
-	X(CLUSTER, "cluster")                                   \
-	X(NODE, "node")                                         \
-	X(CARD, "card")                                         \
-	X(LINK, "link") /* card to card inside a node */        \
-	X(PAIR, "pair") /* across nodes */                      \
-	X(PATH, "path") /* storage */                           \
+#define SUBJECT_LIST(X)                                                                            \
+	X(CLUSTER, "cluster")                                                                      \
+	X(NODE, "node")                                                                            \
+	X(CARD, "card")                                                                            \
+	X(LINK, "link")               /* card to card inside a node */                             \
+	X(PAIR, "pair")               /* across nodes */                                           \
+	X(PATH, "path")               /* storage */                                                \
 	X(ENVIRONMENT, "environment") /* what software is on a node */
 
 enum subject_kind {
@@ -43,12 +43,12 @@ enum subject_kind {
 		SUBJECT_KINDS
 };
 
-#define OUTCOME_LIST(X)                                                        \
-	X(MEASURED, "measured")                                                \
-	X(UNSUPPORTED, "unsupported")   /* this hardware has no such thing */  \
-	X(NOT_MEASURED, "not_measured") /* library, permission, budget … */    \
-	X(FAILED, "failed")             /* ran and is wrong */                 \
-	X(TIMED_OUT, "timed_out")       /* its own deadline: a hang */         \
+#define OUTCOME_LIST(X)                                                                            \
+	X(MEASURED, "measured")                                                                    \
+	X(UNSUPPORTED, "unsupported")   /* this hardware has no such thing */                      \
+	X(NOT_MEASURED, "not_measured") /* library, permission, budget … */                      \
+	X(FAILED, "failed")             /* ran and is wrong */                                     \
+	X(TIMED_OUT, "timed_out")       /* its own deadline: a hang */                             \
 	X(LOST, "lost")                 /* the node went silent */
 
 enum outcome {
@@ -58,10 +58,10 @@ enum outcome {
 		OUTCOMES
 };
 
-#define ORIGIN_LIST(X)             \
-	X(MEASURED, "measured")    \
-	X(IMPORTED, "imported")    \
-	X(DECLARED, "declared")    \
+#define ORIGIN_LIST(X)                                                                             \
+	X(MEASURED, "measured")                                                                    \
+	X(IMPORTED, "imported")                                                                    \
+	X(DECLARED, "declared")                                                                    \
 	X(SIMULATED, "simulated") /* made by a stand-in: never ACCEPT */
 
 enum origin {
@@ -71,9 +71,9 @@ enum origin {
 		ORIGINS
 };
 
-#define BETTER_LIST(X)         \
-	X(HIGHER, "higher")    \
-	X(LOWER, "lower")      \
+#define BETTER_LIST(X)                                                                             \
+	X(HIGHER, "higher")                                                                        \
+	X(LOWER, "lower")                                                                          \
 	X(NEITHER, "neither") /* information, identity */
 
 enum better {
@@ -87,31 +87,31 @@ enum better {
  * f95_lo95/hi95 one-sided 95 % bounds, f95_lo999 one-sided 99.9 % bound;
  * ac1 lag-1 autocorrelation; block the bootstrap's block length; ci_lo and
  * ci_hi the two-sided 95 % interval of `value` (written as "ci":[lo,hi]). */
-#define STAT_LIST(X)               \
-	X(N, "n")                  \
-	X(MEDIAN, "median")        \
-	X(MEAN, "mean")            \
-	X(MIN, "min")              \
-	X(MAX, "max")              \
-	X(SD, "sd")                \
-	X(CV, "cv")                \
-	X(P2_5, "p2.5")            \
-	X(P50, "p50")              \
-	X(P95, "p95")              \
-	X(P97_5, "p97.5")          \
-	X(P99, "p99")              \
-	X(P99_9, "p99.9")          \
-	X(F95, "f95")              \
-	X(F95_LO95, "f95_lo95")    \
-	X(F95_HI95, "f95_hi95")    \
-	X(F95_LO999, "f95_lo999")  \
-	X(AC1, "ac1")              \
-	X(BLOCK, "block")          \
-	X(DIP_SHARE, "dip_share")  /* share of windows < 0.98 median */ \
-	X(DIP_LO95, "dip_lo95")    /* exact lower one-sided 95 % limit */ \
-	X(DIP_LONGEST_S, "dip_longest_s") \
-	X(DRIFT, "drift")          /* Theil-Sen slope x duration / median */ \
-	X(CI_LO, "ci_lo")          \
+#define STAT_LIST(X)                                                                               \
+	X(N, "n")                                                                                  \
+	X(MEDIAN, "median")                                                                        \
+	X(MEAN, "mean")                                                                            \
+	X(MIN, "min")                                                                              \
+	X(MAX, "max")                                                                              \
+	X(SD, "sd")                                                                                \
+	X(CV, "cv")                                                                                \
+	X(P2_5, "p2.5")                                                                            \
+	X(P50, "p50")                                                                              \
+	X(P95, "p95")                                                                              \
+	X(P97_5, "p97.5")                                                                          \
+	X(P99, "p99")                                                                              \
+	X(P99_9, "p99.9")                                                                          \
+	X(F95, "f95")                                                                              \
+	X(F95_LO95, "f95_lo95")                                                                    \
+	X(F95_HI95, "f95_hi95")                                                                    \
+	X(F95_LO999, "f95_lo999")                                                                  \
+	X(AC1, "ac1")                                                                              \
+	X(BLOCK, "block")                                                                          \
+	X(DIP_SHARE, "dip_share") /* share of windows < 0.98 median */                             \
+	X(DIP_LO95, "dip_lo95")   /* exact lower one-sided 95 % limit */                           \
+	X(DIP_LONGEST_S, "dip_longest_s")                                                          \
+	X(DRIFT, "drift") /* Theil-Sen slope x duration / median */                                \
+	X(CI_LO, "ci_lo")                                                                          \
 	X(CI_HI, "ci_hi")
 
 enum stat_id {
@@ -176,9 +176,9 @@ struct reading {
 	enum outcome outcome;
 	struct reason reason;
 	enum origin origin;
-	double stats[STATS];  /* NaN: absent */
-	const char *point;    /* params.point: operating point, or NULL */
-	const char *params;   /* JSON object as text, or NULL */
+	double stats[STATS]; /* NaN: absent */
+	const char *point;   /* params.point: operating point, or NULL */
+	const char *params;  /* JSON object as text, or NULL */
 	struct raw_file raw;
 };
 

@@ -8,19 +8,19 @@
 
 /* run.json; written once, before the first reading. All strings in UTC/UTF-8. */
 struct run_info {
-	const char *id;          /* 16 hex digits, random */
-	const char *created;     /* RFC 3339 */
-	const char *version;     /* of Assay */
-	const char *build;       /* compiler, options, commit */
-	const char *host;        /* where it was started */
-	const char *command;     /* as typed, one line */
-	const char *vendor;      /* --vendor, or NULL */
-	const char *profile;     /* name or file as given; NULL: none */
+	const char *id;             /* 16 hex digits, random */
+	const char *created;        /* RFC 3339 */
+	const char *version;        /* of Assay */
+	const char *build;          /* compiler, options, commit */
+	const char *host;           /* where it was started */
+	const char *command;        /* as typed, one line */
+	const char *vendor;         /* --vendor, or NULL */
+	const char *profile;        /* name or file as given; NULL: none */
 	const char *profile_sha256; /* of the profile with all it extends, canonical */
-	const char *budget;      /* quick | standard | soak */
-	const char *seed;        /* 16 hex digits */
-	int64_t expected_nodes;  /* --nodes; 1 on a single node without it */
-	int64_t expected_cards;  /* --cards: per node; -1: not stated */
+	const char *budget;         /* quick | standard | soak */
+	const char *seed;           /* 16 hex digits */
+	int64_t expected_nodes;     /* --nodes; 1 on a single node without it */
+	int64_t expected_cards;     /* --cards: per node; -1: not stated */
 	const char *const *storage; /* --storage paths */
 	int n_storage;
 	const char *const *only; /* --only / --skip as given */

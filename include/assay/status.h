@@ -6,21 +6,21 @@
 #ifndef ASSAY_STATUS_H
 #define ASSAY_STATUS_H
 
-#define STATUS_LIST(X)                                                            \
-	X(OK, "ok")                                                               \
-	X(USAGE, "usage")             /* wrong command line or request: exit 3 */ \
-	X(PARSE, "parse")             /* malformed input file or text: exit 3 */  \
-	X(RANGE, "range")             /* number outside its allowed range */      \
-	X(NOTFOUND, "not found")      /* file, library, symbol, key */            \
-	X(EXISTS, "exists")           /* would overwrite something */             \
-	X(PERMISSION, "permission")   /* EACCES, EPERM */                         \
-	X(NOSPACE, "no space")        /* ENOSPC, EDQUOT, EFBIG */                 \
-	X(IO, "input/output")         /* any other failing system call */         \
-	X(NOMEM, "no memory")                                                     \
-	X(UNSUPPORTED, "unsupported") /* this machine has no such thing */        \
-	X(TIMEOUT, "timeout")         /* a deadline passed */                     \
-	X(INTERRUPTED, "interrupted") /* SIGINT or SIGTERM */                     \
-	X(CORRUPT, "corrupt")         /* digest or chain does not match */        \
+#define STATUS_LIST(X)                                                                             \
+	X(OK, "ok")                                                                                \
+	X(USAGE, "usage")           /* wrong command line or request: exit 3 */                    \
+	X(PARSE, "parse")           /* malformed input file or text: exit 3 */                     \
+	X(RANGE, "range")           /* number outside its allowed range */                         \
+	X(NOTFOUND, "not found")    /* file, library, symbol, key */                               \
+	X(EXISTS, "exists")         /* would overwrite something */                                \
+	X(PERMISSION, "permission") /* EACCES, EPERM */                                            \
+	X(NOSPACE, "no space")      /* ENOSPC, EDQUOT, EFBIG */                                    \
+	X(IO, "input/output")       /* any other failing system call */                            \
+	X(NOMEM, "no memory")                                                                      \
+	X(UNSUPPORTED, "unsupported") /* this machine has no such thing */                         \
+	X(TIMEOUT, "timeout")         /* a deadline passed */                                      \
+	X(INTERRUPTED, "interrupted") /* SIGINT or SIGTERM */                                      \
+	X(CORRUPT, "corrupt")         /* digest or chain does not match */                         \
 	X(INTERNAL, "internal")       /* a bug in Assay: exit 4 */
 
 enum status {

@@ -64,7 +64,10 @@ static bool digits(const char **p, int count, int *value)
 	return true;
 }
 
-static bool literal(const char **p, char c) { return **p == c && (*p)++; }
+static bool literal(const char **p, char c)
+{
+	return **p == c && (*p)++;
+}
 
 bool time_parse_utc(const char *text, int64_t *wall_ns)
 {

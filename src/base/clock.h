@@ -18,11 +18,20 @@ struct clock_source {
 
 extern const struct clock_source clock_system;
 
-static inline int64_t clock_now(const struct clock_source *c) { return c->now_ns(c->self); }
-static inline int64_t clock_wall(const struct clock_source *c) { return c->wall_ns(c->self); }
-static inline void clock_sleep(const struct clock_source *c, int64_t ns) { c->sleep_ns(c->self, ns); }
+static inline int64_t clock_now(const struct clock_source *c)
+{
+	return c->now_ns(c->self);
+}
+static inline int64_t clock_wall(const struct clock_source *c)
+{
+	return c->wall_ns(c->self);
+}
+static inline void clock_sleep(const struct clock_source *c, int64_t ns)
+{
+	c->sleep_ns(c->self, ns);
+}
 
-#define NS_PER_S 1000000000LL
+#define NS_PER_S  1000000000LL
 #define NS_PER_MS 1000000LL
 
 /* Adds 2026-12-02T03:04:05.678Z. */

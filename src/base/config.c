@@ -21,7 +21,8 @@ enum status config_read(struct str *out, struct str *where, const char *dir, con
 		st = file_read(out, where->data, CONFIG_LIMIT, &trouble);
 		if (st != ST_NOTFOUND) {
 			if (st != ST_OK)
-				error_set(err, st, MSG_path_error, where->data, str_text(&trouble.text));
+				error_set(err, st, MSG_path_error, where->data,
+				          str_text(&trouble.text));
 			error_release(&trouble);
 			return st;
 		}

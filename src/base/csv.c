@@ -13,7 +13,10 @@ struct csv_reader {
 	int cap_rows;
 };
 
-static const char *place_name(const struct csv_reader *r) { return r->csv->name; }
+static const char *place_name(const struct csv_reader *r)
+{
+	return r->csv->name;
+}
 
 static void add_field(struct csv_reader *r, const char *text)
 {
@@ -34,7 +37,8 @@ static enum status read_quoted(struct csv_reader *r, struct error *err)
 	for (r->p++;; r->p++) {
 		if (r->p == r->end) {
 			str_release(&text);
-			return error_set(err, ST_PARSE, MSG_csv_quote, place_name(r), tmpf("%d", began));
+			return error_set(err, ST_PARSE, MSG_csv_quote, place_name(r),
+			                 tmpf("%d", began));
 		}
 		if (*r->p == '"' && r->p + 1 < r->end && r->p[1] == '"')
 			r->p++;
@@ -59,7 +63,8 @@ static enum status read_plain(struct csv_reader *r, struct error *err)
 
 	while (r->p < r->end && *r->p != ',' && *r->p != '\n' && *r->p != '\r') {
 		if (*r->p == '\0')
-			return error_set(err, ST_PARSE, MSG_csv_nul, place_name(r), tmpf("%d", r->line));
+			return error_set(err, ST_PARSE, MSG_csv_nul, place_name(r),
+			                 tmpf("%d", r->line));
 		r->p++;
 	}
 	add_field(r, arena_strn(&r->csv->arena, from, (size_t)(r->p - from)));
@@ -71,8 +76,8 @@ static enum status read_row(struct csv_reader *r, struct error *err)
 {
 	r->n_fields = 0;
 	for (;;) {
-		enum status st = r->p < r->end && *r->p == '"' ? read_quoted(r, err)
-		                                               : read_plain(r, err);
+		enum status st =
+			r->p < r->end && *r->p == '"' ? read_quoted(r, err) : read_plain(r, err);
 
 		if (st != ST_OK)
 			return st;

@@ -8,11 +8,11 @@
 
 struct csv {
 	struct arena arena;
-	const char *name;      /* for messages */
+	const char *name; /* for messages */
 	const char **columns;
 	int n_columns;
-	const char ***rows;    /* rows[r][c], never NULL */
-	int *lines;            /* line number where row r begins */
+	const char ***rows; /* rows[r][c], never NULL */
+	int *lines;         /* line number where row r begins */
 	int n_rows;
 };
 
@@ -22,6 +22,7 @@ enum status csv_parse(struct csv *csv, const char *name, const char *text, size_
                       struct error *err);
 void csv_release(struct csv *csv);
 int csv_column(const struct csv *csv, const char *name); /* -1: none */
-const char *csv_field(const struct csv *csv, int row, const char *column); /* NULL: no such column */
+const char *csv_field(const struct csv *csv, int row,
+                      const char *column); /* NULL: no such column */
 
 #endif

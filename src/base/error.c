@@ -19,23 +19,33 @@ const char *status_name(enum status st)
 enum status status_from_errno(int errnum)
 {
 	switch (errnum) {
-	case 0: return ST_OK;
+	case 0:
+		return ST_OK;
 	case ENOENT:
-	case ENOTDIR: return ST_NOTFOUND;
+	case ENOTDIR:
+		return ST_NOTFOUND;
 	case EEXIST:
-	case ENOTEMPTY: return ST_EXISTS;
+	case ENOTEMPTY:
+		return ST_EXISTS;
 	case EACCES:
 	case EPERM:
-	case EROFS: return ST_PERMISSION;
+	case EROFS:
+		return ST_PERMISSION;
 	case ENOSPC:
 	case EDQUOT:
-	case EFBIG: return ST_NOSPACE;
-	case ENOMEM: return ST_NOMEM;
+	case EFBIG:
+		return ST_NOSPACE;
+	case ENOMEM:
+		return ST_NOMEM;
 	case ENOSYS:
-	case EOPNOTSUPP: return ST_UNSUPPORTED;
-	case ETIMEDOUT: return ST_TIMEOUT;
-	case EINTR: return ST_INTERRUPTED;
-	default: return ST_IO;
+	case EOPNOTSUPP:
+		return ST_UNSUPPORTED;
+	case ETIMEDOUT:
+		return ST_TIMEOUT;
+	case EINTR:
+		return ST_INTERRUPTED;
+	default:
+		return ST_IO;
 	}
 }
 

@@ -16,7 +16,7 @@ struct error {
 
 /* Returns `st` for use in a return statement. `err` may be NULL. */
 enum status error_list(struct error *err, enum status st, enum msg id, const char *const *args);
-#define error_set(err, st, id, ...) \
+#define error_set(err, st, id, ...)                                                                \
 	error_list(err, st, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* "path: No such file or directory", with the status of the errno value. */

@@ -23,7 +23,7 @@
 #include "base/proc_private.h"
 
 #define SCRATCH_PREFIX ".assay-"
-#define LOCK_NAME ".lock"
+#define LOCK_NAME      ".lock"
 /* A directory without a lock file may be one that is just being made. */
 #define FRESH_S 60
 
@@ -46,7 +46,8 @@ void scratch_remove(const char *dir)
 	dir_remove(dir, NULL);
 	str_addn(&parent, dir, (size_t)(slash - dir));
 	/* Only while it is empty, and only if it is one of ours. */
-	if (str_starts(strrchr(parent.data, '/') ? strrchr(parent.data, '/') : "", "/" SCRATCH_PREFIX))
+	if (str_starts(strrchr(parent.data, '/') ? strrchr(parent.data, '/') : "",
+	               "/" SCRATCH_PREFIX))
 		rmdir(parent.data);
 	str_release(&parent);
 }

@@ -31,7 +31,8 @@ static void blank_comments(char *text, size_t len)
 				text[i++] = ' ';
 		} else if (text[i] == '/' && i + 1 < len && text[i + 1] == '*') {
 			text[i] = text[i + 1] = ' ';
-			for (i += 2; i < len && !(text[i] == '*' && i + 1 < len && text[i + 1] == '/'); i++)
+			for (i += 2;
+			     i < len && !(text[i] == '*' && i + 1 < len && text[i + 1] == '/'); i++)
 				if (text[i] != '\n')
 					text[i] = ' ';
 			if (i + 1 < len)
@@ -126,12 +127,13 @@ static enum status check_keys(const struct json_doc *doc, const cJSON *object, s
 	for (const cJSON *a = object->child; a; a = a->next)
 		for (const cJSON *b = a->next; b; b = b->next)
 			if (strcmp(a->string, b->string) == 0)
-				return error_set(err, ST_PARSE, MSG_json_duplicate, json_place(doc, b),
-				                 b->string);
+				return error_set(err, ST_PARSE, MSG_json_duplicate,
+				                 json_place(doc, b), b->string);
 	return ST_OK;
 }
 
-static enum status check(const struct json_doc *doc, const cJSON *node, int flags, struct error *err)
+static enum status check(const struct json_doc *doc, const cJSON *node, int flags,
+                         struct error *err)
 {
 	enum status st = ST_OK;
 

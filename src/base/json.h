@@ -71,8 +71,8 @@ void json_object_end(struct json_out *j);
 void json_array_begin(struct json_out *j, const char *key);
 void json_array_end(struct json_out *j);
 void json_put_string(struct json_out *j, const char *key, const char *value); /* NULL: null */
-void json_put_number(struct json_out *j, const char *key, double value); /* not finite: null */
-void json_put_int(struct json_out *j, const char *key, int64_t value); /* > 2^53: string */
+void json_put_number(struct json_out *j, const char *key, double value);      /* not finite: null */
+void json_put_int(struct json_out *j, const char *key, int64_t value);        /* > 2^53: string */
 void json_put_bool(struct json_out *j, const char *key, bool value);
 void json_put_null(struct json_out *j, const char *key);
 /* Text that is already JSON. */

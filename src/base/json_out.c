@@ -50,10 +50,22 @@ static void close(struct json_out *j, char bracket)
 	j->first = false;
 }
 
-void json_object_begin(struct json_out *j, const char *key) { open(j, key, '{'); }
-void json_object_end(struct json_out *j) { close(j, '}'); }
-void json_array_begin(struct json_out *j, const char *key) { open(j, key, '['); }
-void json_array_end(struct json_out *j) { close(j, ']'); }
+void json_object_begin(struct json_out *j, const char *key)
+{
+	open(j, key, '{');
+}
+void json_object_end(struct json_out *j)
+{
+	close(j, '}');
+}
+void json_array_begin(struct json_out *j, const char *key)
+{
+	open(j, key, '[');
+}
+void json_array_end(struct json_out *j)
+{
+	close(j, ']');
+}
 
 void json_put_raw(struct json_out *j, const char *key, const char *json)
 {
@@ -61,7 +73,10 @@ void json_put_raw(struct json_out *j, const char *key, const char *json)
 	str_add(j->out, json);
 }
 
-void json_put_null(struct json_out *j, const char *key) { json_put_raw(j, key, "null"); }
+void json_put_null(struct json_out *j, const char *key)
+{
+	json_put_raw(j, key, "null");
+}
 
 void json_put_bool(struct json_out *j, const char *key, bool value)
 {

@@ -14,9 +14,15 @@ static const struct {
 #undef MSG
 };
 
-const char *msg_format(enum msg id) { return catalogue[id].text; }
+const char *msg_format(enum msg id)
+{
+	return catalogue[id].text;
+}
 
-const char *msg_name(enum msg id) { return catalogue[id].name; }
+const char *msg_name(enum msg id)
+{
+	return catalogue[id].name;
+}
 
 bool msg_parse(const char *name, enum msg *id)
 {

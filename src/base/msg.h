@@ -24,7 +24,8 @@ bool msg_parse(const char *name, enum msg *id);
 /* Adds the message with its arguments; args ends with NULL. A missing
  * argument is written as "?" (the test of the catalogue finds such calls). */
 void msg_add_list(struct str *out, enum msg id, const char *const *args);
-#define msg_add(out, id, ...) msg_add_list(out, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+#define msg_add(out, id, ...)                                                                      \
+	msg_add_list(out, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* A short-lived text, valid until 16 later calls of tmpf or say. */
 const char *say_list(enum msg id, const char *const *args);

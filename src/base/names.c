@@ -31,16 +31,19 @@ static int find(const char *const *list, int count, const char *name)
 }
 
 /* Defines TYPE_name() and TYPE_parse() for a list. */
-#define WORDS(type, tag, list)                                              \
-	const char *type##_name(enum tag x) { return word(list, COUNT(list), (int)x); } \
-	bool type##_parse(const char *name, enum tag *x)                \
-	{                                                                \
-		int i = find(list, COUNT(list), name);                   \
-                                                                         \
-		if (i < 0)                                               \
-			return false;                                    \
-		*x = (enum tag)i;                                       \
-		return true;                                             \
+#define WORDS(type, tag, list)                                                                     \
+	const char *type##_name(enum tag x)                                                        \
+	{                                                                                          \
+		return word(list, COUNT(list), (int)x);                                            \
+	}                                                                                          \
+	bool type##_parse(const char *name, enum tag *x)                                           \
+	{                                                                                          \
+		int i = find(list, COUNT(list), name);                                             \
+                                                                                                   \
+		if (i < 0)                                                                         \
+			return false;                                                              \
+		*x = (enum tag)i;                                                                  \
+		return true;                                                                       \
 	}
 
 WORDS(subject_kind, subject_kind, subject_kinds)

@@ -17,7 +17,7 @@
 #include "base/proc.h"
 #include "base/proc_private.h"
 
-#define ERR_LIMIT ((size_t)1 << 20)
+#define ERR_LIMIT  ((size_t)1 << 20)
 #define LINE_LIMIT ((size_t)4 << 20)
 /* The guard's own grace and kill times, plus this, and it must have answered. */
 #define GUARD_SLACK 30.0
@@ -32,7 +32,7 @@ struct proc {
 	char **scratch;
 	int n_scratch;
 	double grace, started, expected_end;
-	bool too_long;  /* a line beyond LINE_LIMIT: the rest of it is skipped */
+	bool too_long; /* a line beyond LINE_LIMIT: the rest of it is skipped */
 	bool asked, done;
 	struct proc_end end;
 };
@@ -86,7 +86,8 @@ static bool open_pipes(struct pipes *p, const char *request)
 	int low;
 
 	*p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, -1};
-	if (!high_pipe(p->out) || !high_pipe(p->channel) || !high_pipe(p->life) || !high_pipe(p->status))
+	if (!high_pipe(p->out) || !high_pipe(p->channel) || !high_pipe(p->life) ||
+	    !high_pipe(p->status))
 		return false;
 	/* A file, not a pipe: nobody waits for anybody to read the request. */
 	low = memfd_create("assay-request", MFD_CLOEXEC);
@@ -100,8 +101,12 @@ static bool open_pipes(struct pipes *p, const char *request)
 
 static int spawn_guard(struct proc *p, const struct proc_spec *spec, const struct pipes *pipes)
 {
-	const char *argv[64] = {"assay", "--guard", tmpf("%.3f", spec->deadline_s), tmpf("%.3f", p->grace),
-	                        spec->exe, tmpf("%d", spec->n_scratch)};
+	const char *argv[64] = {"assay",
+	                        "--guard",
+	                        tmpf("%.3f", spec->deadline_s),
+	                        tmpf("%.3f", p->grace),
+	                        spec->exe,
+	                        tmpf("%d", spec->n_scratch)};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -123,7 +128,8 @@ static int spawn_guard(struct proc *p, const struct proc_spec *spec, const struc
 	posix_spawn_file_actions_adddup2(&actions, pipes->channel[1], GUARD_CHANNEL);
 	posix_spawn_file_actions_adddup2(&actions, pipes->life[0], GUARD_LIFE);
 	posix_spawn_file_actions_adddup2(&actions, pipes->status[1], GUARD_STATUS);
-	failed = posix_spawn(&p->guard, spec->exe, &actions, &attr, (char *const *)(uintptr_t)argv, env);
+	failed = posix_spawn(&p->guard, spec->exe, &actions, &attr, (char *const *)(uintptr_t)argv,
+	                     env);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	free(env);
@@ -183,7 +189,8 @@ enum status proc_start(struct proc **out, const struct proc_spec *spec, struct e
 static void give_line(struct proc *p)
 {
 	if (p->too_long)
-		str_addf(&p->end.err, "%s: a line of more than %zu bytes was dropped\n", p->label, LINE_LIMIT);
+		str_addf(&p->end.err, "%s: a line of more than %zu bytes was dropped\n", p->label,
+		         LINE_LIMIT);
 	else if (p->line.len && p->on_line)
 		p->on_line(p->arg, p->line.data, p->line.len);
 	str_clear(&p->line);
@@ -297,8 +304,8 @@ static void finish(struct proc *p)
 	int status, exec_errno = 0;
 
 	close_fd(&p->life);
-	if (sscanf(str_text(&p->report), "%d %d %d %d %d %d", &r.exec_errno, &r.exit_code, &r.signal,
-	           &r.timed_out, &r.stopped, &r.unkillable) == 6) {
+	if (sscanf(str_text(&p->report), "%d %d %d %d %d %d", &r.exec_errno, &r.exit_code,
+	           &r.signal, &r.timed_out, &r.stopped, &r.unkillable) == 6) {
 		exec_errno = r.exec_errno;
 		p->end.started = exec_errno == 0;
 		p->end.exit_code = r.exit_code;
@@ -356,9 +363,15 @@ enum status proc_pump(struct proc *const *procs, int count, int timeout_ms)
 	return ST_OK;
 }
 
-bool proc_done(const struct proc *p) { return p->done; }
+bool proc_done(const struct proc *p)
+{
+	return p->done;
+}
 
-const struct proc_end *proc_result(const struct proc *p) { return &p->end; }
+const struct proc_end *proc_result(const struct proc *p)
+{
+	return &p->end;
+}
 
 void proc_stop(struct proc *p)
 {

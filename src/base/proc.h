@@ -22,15 +22,15 @@
 #include "base/str.h"
 
 struct proc_end {
-	bool started;      /* false: exec failed, see error */
-	bool timed_out;    /* its deadline passed */
-	bool stopped;      /* proc_stop / a signal to us asked for it */
-	bool guard_lost;   /* the guard died; assay cleaned up itself */
-	bool unkillable;   /* still there after KILL (D state); given up on */
-	int exit_code;     /* -1: ended by a signal or never started */
-	int signal;        /* 0: none */
-	double seconds;    /* wall */
-	struct str err;    /* stderr, at most 1 MiB (then cut, said so) */
+	bool started;    /* false: exec failed, see error */
+	bool timed_out;  /* its deadline passed */
+	bool stopped;    /* proc_stop / a signal to us asked for it */
+	bool guard_lost; /* the guard died; assay cleaned up itself */
+	bool unkillable; /* still there after KILL (D state); given up on */
+	int exit_code;   /* -1: ended by a signal or never started */
+	int signal;      /* 0: none */
+	double seconds;  /* wall */
+	struct str err;  /* stderr, at most 1 MiB (then cut, said so) */
 };
 
 /* --- one program, inside a probe child --------------------------------- */
@@ -39,7 +39,7 @@ struct spawn_spec {
 	const char *const *argv; /* argv[0] looked up in PATH */
 	const char *cwd;         /* NULL: ours */
 	double deadline_s;
-	size_t max_out;          /* stdout kept, bytes; more ends the program: ST_RANGE */
+	size_t max_out; /* stdout kept, bytes; more ends the program: ST_RANGE */
 	/* Called about every 0.2 s and after output; false ends the program
 	 * (proc_end.stopped). May be NULL. */
 	bool (*tick)(void *arg, double seconds);
@@ -55,12 +55,12 @@ enum status spawn_run(const struct spawn_spec *spec, struct str *out, struct pro
 /* --- a probe child under its guard ------------------------------------- */
 
 struct proc_spec {
-	const char *exe;          /* /proc/self/exe unless a test says otherwise */
-	const char *const *argv;  /* of the child */
-	const char *request;      /* text for its stdin */
-	const char *label;        /* "gemm n003 cpu-socket-0", for messages */
+	const char *exe;         /* /proc/self/exe unless a test says otherwise */
+	const char *const *argv; /* of the child */
+	const char *request;     /* text for its stdin */
+	const char *label;       /* "gemm n003 cpu-socket-0", for messages */
 	double deadline_s;
-	double grace_s;           /* between TERM and KILL, 2 by default */
+	double grace_s;             /* between TERM and KILL, 2 by default */
 	const char *const *scratch; /* directories removed at the end; each has a
 	                             component beginning with ".assay-" */
 	int n_scratch;

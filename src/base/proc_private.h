@@ -9,7 +9,14 @@
 #include "base/str.h"
 
 /* Descriptors of a guard; 0 to 3 are handed on to the child. */
-enum guard_fd { GUARD_REQUEST = 0, GUARD_OUT = 1, GUARD_ERR = 2, GUARD_CHANNEL = 3, GUARD_LIFE = 4, GUARD_STATUS = 5 };
+enum guard_fd {
+	GUARD_REQUEST = 0,
+	GUARD_OUT = 1,
+	GUARD_ERR = 2,
+	GUARD_CHANNEL = 3,
+	GUARD_LIFE = 4,
+	GUARD_STATUS = 5
+};
 
 /* Environment variable that marks everything a guard has started. */
 #define GUARD_MARK "ASSAY_GUARD_MARK"

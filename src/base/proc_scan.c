@@ -37,8 +37,9 @@ static bool read_entry(pid_t pid, struct proc_entry *e)
 	if (file_read(&text, tmpf("/proc/%d/stat", (int)pid), 4096, NULL) == ST_OK &&
 	    (tail = strrchr(str_text(&text), ')'))) {
 		e->pid = pid;
-		ok = sscanf(tail + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-		                      "%*d %*d %*d %llu",
+		ok = sscanf(tail + 1,
+		            " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+		            "%*d %*d %*d %llu",
 		            &e->state, &parent, &session, &e->start) == 4;
 		e->parent = parent;
 		e->session = session;
@@ -105,7 +106,8 @@ static void signal_one(const struct proc_entry *e, int signal)
 		close(fd);
 }
 
-int proc_signal_all(bool (*chosen)(const struct proc_entry *, int, int, void *), void *arg, int signal)
+int proc_signal_all(bool (*chosen)(const struct proc_entry *, int, int, void *), void *arg,
+                    int signal)
 {
 	struct proc_entry *list;
 	int count = scan(&list), live = 0;
@@ -129,8 +131,8 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-bool proc_end_all(bool (*chosen)(const struct proc_entry *, int, int, void *), void *arg, double grace,
-                  void (*reap)(void *arg))
+bool proc_end_all(bool (*chosen)(const struct proc_entry *, int, int, void *), void *arg,
+                  double grace, void (*reap)(void *arg))
 {
 	double start = proc_seconds();
 	int signal = SIGTERM, wait_ms = 1;

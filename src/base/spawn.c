@@ -19,9 +19,9 @@
 #define SYS_close_range 436 /* the same on all architectures; older headers lack it */
 #endif
 #define ERR_LIMIT ((size_t)1 << 20)
-#define TICK_MS 200
-#define GRACE_S 2.0
-#define STUCK_S 10.0
+#define TICK_MS   200
+#define GRACE_S   2.0
+#define STUCK_S   10.0
 
 extern char **environ;
 
@@ -30,9 +30,10 @@ extern char **environ;
 /* A probe under mpirun must not start programs that think they are ranks. */
 static bool launcher_variable(const char *entry)
 {
-	static const char *const prefixes[] = {"OMPI_", "PMIX_", "PMI_", "PMI2_", "MPI", "HYDRA_", "HYDI_",
-	                                       "SLURM_", "PRTE_", "PRRTE_", "I_MPI_", "MV2_",
-	                                       "ORTE_", "OPAL_", "LC_ALL=", "LC_NUMERIC=", GUARD_MARK "="};
+	static const char *const prefixes[] = {
+		"OMPI_", "PMIX_",  "PMI_",    "PMI2_",       "MPI",         "HYDRA_",
+		"HYDI_", "SLURM_", "PRTE_",   "PRRTE_",      "I_MPI_",      "MV2_",
+		"ORTE_", "OPAL_",  "LC_ALL=", "LC_NUMERIC=", GUARD_MARK "="};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (str_starts(entry, prefixes[i]))
@@ -53,7 +54,7 @@ char **clean_environment(const char *extra)
 	for (size_t i = 0; i < n; i++)
 		if (!launcher_variable(environ[i]))
 			list[kept++] = environ[i];
-	list[kept++] = (char *)(uintptr_t)"LC_ALL=C";
+	list[kept++] = (char *)(uintptr_t) "LC_ALL=C";
 	if (extra)
 		list[kept++] = (char *)(uintptr_t)extra;
 	return list;
@@ -88,7 +89,8 @@ static bool find_program(const char *name, struct str *path)
 		str_clear(path);
 		str_addn(path, len ? p : ".", len ? len : 1);
 		str_addf(path, "/%s", name);
-		if (access(path->data, X_OK) == 0 && stat(path->data, &info) == 0 && S_ISREG(info.st_mode))
+		if (access(path->data, X_OK) == 0 && stat(path->data, &info) == 0 &&
+		    S_ISREG(info.st_mode))
 			return true;
 		p += len + (p[len] == ':');
 	}
@@ -243,7 +245,8 @@ static void check_time(struct running *r)
 
 static void pump(struct running *r)
 {
-	struct pollfd fds[3] = {{r->child.out, POLLIN, 0}, {r->child.err, POLLIN, 0},
+	struct pollfd fds[3] = {{r->child.out, POLLIN, 0},
+	                        {r->child.err, POLLIN, 0},
 	                        {r->gone ? -1 : r->ended, POLLIN, 0}};
 	/* Once it has ended only what is still in the pipes counts: a process it
 	 * left behind may hold them open for ever. */

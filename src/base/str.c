@@ -39,7 +39,10 @@ void str_clear(struct str *s)
 		s->data[0] = '\0';
 }
 
-const char *str_text(const struct str *s) { return s->data ? s->data : ""; }
+const char *str_text(const struct str *s)
+{
+	return s->data ? s->data : "";
+}
 
 char *str_detach(struct str *s)
 {
@@ -61,9 +64,15 @@ void str_addn(struct str *s, const char *text, size_t len)
 	s->data[s->len] = '\0';
 }
 
-void str_add(struct str *s, const char *text) { str_addn(s, text, strlen(text)); }
+void str_add(struct str *s, const char *text)
+{
+	str_addn(s, text, strlen(text));
+}
 
-void str_addc(struct str *s, char c) { str_addn(s, &c, 1); }
+void str_addc(struct str *s, char c)
+{
+	str_addn(s, &c, 1);
+}
 
 void str_pad(struct str *s, char c, size_t count)
 {

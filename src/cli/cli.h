@@ -13,8 +13,8 @@
 #define ASSAY_VERSION "0.0.0"
 #endif
 
-extern const struct command command_list, command_run, command_probe, command_score,
-	command_report, command_verify;
+extern const struct command command_list, command_run, command_probe, command_score, command_report,
+	command_verify;
 
 /* Metrics of all built probes and the planned ones. */
 const struct metric_set *cli_metrics(void);

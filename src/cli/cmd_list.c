@@ -47,9 +47,13 @@ static void try_probe(struct attempt *a, const struct probe *probe, const char *
 	static const char *const argv[] = {"assay", "--child", NULL};
 	struct str request = {0};
 	struct json_out j = json_writer(&request, 0);
-	struct proc_spec spec = {.exe = "/proc/self/exe", .argv = argv, .label = probe->name,
-	                         .deadline_s = TRY_SECONDS, .grace_s = 2,
-	                         .on_line = take_answer, .arg = a};
+	struct proc_spec spec = {.exe = "/proc/self/exe",
+	                         .argv = argv,
+	                         .label = probe->name,
+	                         .deadline_s = TRY_SECONDS,
+	                         .grace_s = 2,
+	                         .on_line = take_answer,
+	                         .arg = a};
 	struct proc *proc = NULL;
 	struct error err = {0};
 
@@ -66,8 +70,7 @@ static void try_probe(struct attempt *a, const struct probe *probe, const char *
 	if (!a->answered) {
 		const struct proc_end *end = proc ? proc_result(proc) : NULL;
 
-		msg_add(&a->text, MSG_try_failed,
-		        end ? str_text(&end->err) : str_text(&err.text));
+		msg_add(&a->text, MSG_try_failed, end ? str_text(&end->err) : str_text(&err.text));
 	}
 	proc_free(proc);
 	error_release(&err);
@@ -81,8 +84,8 @@ static void print_line(const char *name, const char *subject, bool yes, const ch
 	struct str shown = {0};
 
 	str_add_printable(&shown, reason ? reason : "", reason ? strlen(reason) : 0);
-	printf("%-12s %-12s %s\n", name, subject, yes ? msg_format(MSG_list_yes)
-	                                              : say(MSG_list_no, str_text(&shown)));
+	printf("%-12s %-12s %s\n", name, subject,
+	       yes ? msg_format(MSG_list_yes) : say(MSG_list_no, str_text(&shown)));
 	str_release(&shown);
 }
 
@@ -119,7 +122,8 @@ static int list_one(const char *name, struct error *err)
 
 static int list(const struct options *o, struct error *err)
 {
-	struct plan_request request = {.probes = probe_table, .budget = BUDGET_STANDARD,
+	struct plan_request request = {.probes = probe_table,
+	                               .budget = BUDGET_STANDARD,
 	                               .lib_dir = option_text(o, "lib-dir", NULL)};
 	struct arena arena = {0};
 
@@ -136,7 +140,8 @@ static int list(const struct options *o, struct error *err)
 
 		if (option_given(o, "try")) {
 			try_probe(&a, p, request.lib_dir, request.node);
-			print_line(p->name, subject_kind_name(p->subject), a.yes, str_text(&a.text));
+			print_line(p->name, subject_kind_name(p->subject), a.yes,
+			           str_text(&a.text));
 		} else {
 			struct probe_ctx ctx;
 			struct support s;

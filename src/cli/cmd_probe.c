@@ -70,9 +70,13 @@ static int probe(const struct options *o, struct error *err)
 	struct plan plan;
 	struct progress_view view;
 	struct coord_result result = {0};
-	struct coord_options options = {.request = &request, .plan = &plan, .deadline_scale = 1,
-	                                .stop = &cli_signal, .store = print_reading,
-	                                .view = progress_event, .view_arg = &view};
+	struct coord_options options = {.request = &request,
+	                                .plan = &plan,
+	                                .deadline_scale = 1,
+	                                .stop = &cli_signal,
+	                                .store = print_reading,
+	                                .view = progress_event,
+	                                .view_arg = &view};
 	const char *const only[] = {o->operands[0]};
 	enum status st;
 	int code;

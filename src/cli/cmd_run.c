@@ -38,15 +38,16 @@ static void print_plan(FILE *to, const struct run_setup *s)
 {
 	const struct plan *plan = &s->plan;
 
-	fprintf(to, "%s\n", say(MSG_plan_head, s->info.budget, fmt_duration(plan->seconds),
-	                        s->dir));
+	fprintf(to, "%s\n",
+	        say(MSG_plan_head, s->info.budget, fmt_duration(plan->seconds), s->dir));
 	if (s->info.expected_nodes > 1)
-		fprintf(to, "%s\n", say(MSG_plan_one_node,
-		                        tmpf("%lld", (long long)s->info.expected_nodes - 1)));
+		fprintf(to, "%s\n",
+		        say(MSG_plan_one_node,
+		            tmpf("%lld", (long long)s->info.expected_nodes - 1)));
 	for (int i = 0; i < plan->count; i++) {
 		const struct unit *u = &plan->units[i];
-		const char *what = u->subject ? tmpf("%s %s", u->probe->name, u->subject)
-		                              : u->probe->name;
+		const char *what =
+			u->subject ? tmpf("%s %s", u->probe->name, u->subject) : u->probe->name;
 
 		if (u->state == UNIT_RUN && u->subject && strcmp(u->subject, "*") == 0)
 			continue; /* only says what cards are missing */
@@ -55,8 +56,9 @@ static void print_plan(FILE *to, const struct run_setup *s)
 		else if (u->state == UNIT_DONE)
 			fprintf(to, "%s\n", say(MSG_plan_done, what));
 		else if (u->bytes)
-			fprintf(to, "%s\n", say(MSG_plan_unit_bytes, what, fmt_duration(u->seconds),
-			                        fmt_bytes(u->bytes), u->subject));
+			fprintf(to, "%s\n",
+			        say(MSG_plan_unit_bytes, what, fmt_duration(u->seconds),
+			            fmt_bytes(u->bytes), u->subject));
 		else
 			fprintf(to, "%s\n", say(MSG_plan_unit, what, fmt_duration(u->seconds)));
 	}
@@ -75,7 +77,10 @@ static enum status store_work(void *arg, const char *work, struct error *err)
 	return journal_work_done(arg, work, err);
 }
 
-static enum status store_sync(void *arg, struct error *err) { return journal_sync(arg, err); }
+static enum status store_sync(void *arg, struct error *err)
+{
+	return journal_sync(arg, err);
+}
 
 static enum status open_journal(struct journal **journal, struct run_setup *s, struct error *err)
 {
@@ -131,7 +136,8 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 static int judge(struct run_setup *s, const struct options *o, struct error *err)
 {
-	struct judge_request request = {.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL)};
+	struct judge_request request = {.dir = s->dir,
+	                                .config_dir = option_text(o, "config-dir", NULL)};
 	struct report_options terminal = cli_report_options();
 	struct str path = {0};
 	struct judged j;

@@ -29,7 +29,7 @@ static struct judge_request request_of(const struct options *o)
 		.profile = option_text(o, "profile", NULL),
 		.config_dir = option_text(o, "config-dir", NULL),
 		.stage = strcmp(option_text(o, "stage", "delivery"), "period") == 0 ? RULE_PERIOD
-		                                                                   : RULE_DELIVERY,
+	                                                                            : RULE_DELIVERY,
 	};
 }
 

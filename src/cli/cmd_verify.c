@@ -21,8 +21,8 @@ static int verify(const struct options *o, struct error *err)
 		printf("%s\n", say(MSG_verify_intact, readings, run.digest));
 		break;
 	case JOURNAL_CUT:
-		printf("%s\n", say(MSG_verify_cut, readings, run.digest,
-		                   run.trouble ? run.trouble : ""));
+		printf("%s\n",
+		       say(MSG_verify_cut, readings, run.digest, run.trouble ? run.trouble : ""));
 		break;
 	case JOURNAL_ALTERED:
 		printf("%s\n", say(MSG_verify_altered, run.trouble ? run.trouble : "?"));

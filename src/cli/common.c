@@ -13,7 +13,7 @@
 /* --- metrics ------------------------------------------------------------------ */
 
 static const struct metric planned[] = {
-#define PLANNED(name, unit, better, subject, backend, formula) \
+#define PLANNED(name, unit, better, subject, backend, formula)                                     \
 	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_##backend, formula},
 #include "planned.def"
 #undef PLANNED
@@ -37,7 +37,10 @@ const struct metric_set *cli_metrics(void)
 
 volatile sig_atomic_t cli_signal;
 
-static void on_signal(int number) { cli_signal = number; }
+static void on_signal(int number)
+{
+	cli_signal = number;
+}
 
 void cli_catch_signals(void)
 {
@@ -88,9 +91,12 @@ void cli_judged_release(struct judged *j)
 int cli_verdict_code(const struct scorecard *card)
 {
 	switch (card->overall) {
-	case OVERALL_ACCEPT: return EXIT_ACCEPT;
-	case OVERALL_REJECT: return EXIT_REJECT;
-	case OVERALL_INCOMPLETE: break;
+	case OVERALL_ACCEPT:
+		return EXIT_ACCEPT;
+	case OVERALL_REJECT:
+		return EXIT_REJECT;
+	case OVERALL_INCOMPLETE:
+		break;
 	}
 	return EXIT_INCOMPLETE;
 }
@@ -98,10 +104,13 @@ int cli_verdict_code(const struct scorecard *card)
 int cli_status_code(enum status st)
 {
 	switch (st) {
-	case ST_OK: return 0;
+	case ST_OK:
+		return 0;
 	case ST_NOMEM:
-	case ST_INTERNAL: return EXIT_INTERNAL;
-	default: return EXIT_USAGE;
+	case ST_INTERNAL:
+		return EXIT_INTERNAL;
+	default:
+		return EXIT_USAGE;
 	}
 }
 

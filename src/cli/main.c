@@ -14,8 +14,8 @@
 
 /* To add a command: its file, a line in cli.h, a line here. */
 static const struct command *const commands[] = {
-	&command_run, &command_list, &command_probe, &command_score, &command_report,
-	&command_verify, NULL,
+	&command_run,    &command_list,   &command_probe, &command_score,
+	&command_report, &command_verify, NULL,
 };
 
 static void print_help(FILE *to)
@@ -48,8 +48,8 @@ static int unknown_command(const char *name)
 	for (int i = 0; commands[i]; i++)
 		names[i] = commands[i]->name;
 	near = nearest_word(name, names);
-	fprintf(stderr, "%s\n", near ? say(MSG_command_unknown_near, name, near)
-	                             : say(MSG_command_unknown, name));
+	fprintf(stderr, "%s\n",
+	        near ? say(MSG_command_unknown_near, name, near) : say(MSG_command_unknown, name));
 	return EXIT_USAGE;
 }
 

@@ -153,8 +153,8 @@ enum status options_parse(struct options *o, struct arena *arena, const struct c
 		at = optind - 1;
 		if (at > 1 && optarg == argv[at])
 			at--;
-		if (code == 'h' && !(str_starts(argv[at], "--") &&
-		                     abbreviated(command->rows, argv[at]))) {
+		if (code == 'h' &&
+		    !(str_starts(argv[at], "--") && abbreviated(command->rows, argv[at]))) {
 			*help = true;
 			return ST_OK;
 		}
@@ -209,7 +209,10 @@ static int known(const struct options *o, const char *name)
 	return i;
 }
 
-bool option_given(const struct options *o, const char *name) { return o->count[known(o, name)] > 0; }
+bool option_given(const struct options *o, const char *name)
+{
+	return o->count[known(o, name)] > 0;
+}
 
 const char *option_text(const struct options *o, const char *name, const char *fallback)
 {

@@ -26,7 +26,7 @@ struct option_row {
 };
 
 #define MAX_OPTIONS 32
-#define MAX_VALUES 64
+#define MAX_VALUES  64
 
 /* A parsed command line. Values point into argv or the arena. */
 struct options {
@@ -35,14 +35,14 @@ struct options {
 	int count[MAX_OPTIONS];
 	const char *const *operands;
 	int n_operands;
-	int argc;            /* as typed, without the command's name first */
+	int argc; /* as typed, without the command's name first */
 	char *const *argv;
 };
 
 struct command {
 	const char *name;
 	enum msg summary;
-	const char *operands;          /* "DIR", "NAME", "" */
+	const char *operands; /* "DIR", "NAME", "" */
 	int min_operands, max_operands;
 	const struct option_row *rows; /* ends with name NULL */
 	/* Returns the exit code. */

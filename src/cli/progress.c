@@ -78,9 +78,9 @@ void progress_event(void *arg, const struct coord_event *e)
 		    e->reading->outcome != OUTCOME_TIMED_OUT)
 			break;
 		progress_end(v);
-		fprintf(stderr, "%s\n", say(MSG_progress_bad, e->reading->metric,
-		                            outcome_name(e->reading->outcome),
-		                            e->reading->reason.text ? e->reading->reason.text : ""));
+		fprintf(stderr, "%s\n",
+		        say(MSG_progress_bad, e->reading->metric, outcome_name(e->reading->outcome),
+		            e->reading->reason.text ? e->reading->reason.text : ""));
 		break;
 	case COORD_TROUBLE:
 		progress_end(v);

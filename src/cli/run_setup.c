@@ -98,12 +98,14 @@ static enum status check_storage(struct run_setup *s, struct error *err)
 
 		paths[i] = absolute(&s->arena, s->info.storage[i]);
 		if (stat(paths[i], &info) != 0)
-			return error_set(err, ST_USAGE, MSG_storage_path, paths[i], strerror(errno));
+			return error_set(err, ST_USAGE, MSG_storage_path, paths[i],
+			                 strerror(errno));
 		if (!S_ISDIR(info.st_mode))
 			return error_set(err, ST_USAGE, MSG_storage_path, paths[i],
 			                 strerror(ENOTDIR));
 		if (access(paths[i], W_OK | X_OK) != 0)
-			return error_set(err, ST_USAGE, MSG_storage_path, paths[i], strerror(errno));
+			return error_set(err, ST_USAGE, MSG_storage_path, paths[i],
+			                 strerror(errno));
 		for (int k = 0; k < i; k++)
 			if (strcmp(paths[k], paths[i]) == 0)
 				return error_set(err, ST_USAGE, MSG_storage_twice, paths[i]);
@@ -158,7 +160,7 @@ static void gather_settings(struct run_setup *s, const struct options *o)
 
 static enum budget budget_of(const char *name)
 {
-	return strcmp(name, "quick") == 0 ? BUDGET_QUICK
+	return strcmp(name, "quick") == 0  ? BUDGET_QUICK
 	       : strcmp(name, "soak") == 0 ? BUDGET_SOAK
 	                                   : BUDGET_STANDARD;
 }
@@ -203,9 +205,9 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 /* A resume keeps what run.json says: another plan would be another run. */
 static enum status resumed_run(struct run_setup *s, const struct options *o, struct error *err)
 {
-	static const char *const fixed[] = {"profile", "nodes", "cards", "storage", "only",
-	                                    "skip", "budget", "vendor", "out", "set",
-	                                    "storage-size"};
+	static const char *const fixed[] = {"profile", "nodes", "cards",       "storage",
+	                                    "only",    "skip",  "budget",      "vendor",
+	                                    "out",     "set",   "storage-size"};
 	enum status st;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)

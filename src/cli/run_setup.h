@@ -12,11 +12,11 @@ struct run_setup {
 	struct run_info info;
 	struct plan_request request;
 	struct plan plan;
-	const char *dir;         /* absolute */
+	const char *dir; /* absolute */
 	bool resume;
-	struct rundir earlier;   /* --resume: what is there already */
+	struct rundir earlier; /* --resume: what is there already */
 	bool earlier_open;
-	bool guessed;            /* no --profile */
+	bool guessed; /* no --profile */
 	const char *profile_sha256;
 	uint64_t seed;
 };

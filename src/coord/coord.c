@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-#define MAX_METRICS 128
-#define PUMP_MS 200
+#define MAX_METRICS   128
+#define PUMP_MS       200
 #define WAITING_LIMIT ((size_t)64 << 20)
 
 /* One unit being measured. */
@@ -24,10 +24,10 @@ struct slot {
 	const struct unit *unit;
 	struct proc *proc;
 	struct str request, scratch, label;
-	int lock;                   /* of the scratch directory, -1: none */
+	int lock; /* of the scratch directory, -1: none */
 	enum stage stage;
-	bool done;                  /* the child said it ended by itself */
-	bool broke;                 /* … but not well */
+	bool done;  /* the child said it ended by itself */
+	bool broke; /* … but not well */
 	bool emitted[MAX_METRICS];
 };
 
@@ -123,13 +123,15 @@ static const char *subject_of(const struct unit *u, const struct metric *m, cons
 {
 	switch (m->subject) {
 	case SUBJECT_NODE:
-	case SUBJECT_ENVIRONMENT: return node;
-	default: return u->subject && m->subject == u->probe->subject ? u->subject : "*";
+	case SUBJECT_ENVIRONMENT:
+		return node;
+	default:
+		return u->subject && m->subject == u->probe->subject ? u->subject : "*";
 	}
 }
 
-static void owe(struct coord *c, const struct unit *u, const struct metric *m,
-                enum outcome outcome, const struct reason *reason)
+static void owe(struct coord *c, const struct unit *u, const struct metric *m, enum outcome outcome,
+                const struct reason *reason)
 {
 	const char *node = c->o->request->node;
 	struct reading r = reading_init();
@@ -167,10 +169,14 @@ static bool owes(const struct unit *u, const struct metric *m)
 	if (!u->subject)
 		return true;
 	switch (m->backend) {
-	case BACKEND_CPU: return cpu;
-	case BACKEND_CUDA: return !cpu;
-	case BACKEND_LOCAL: return !u->named_path;
-	case BACKEND_ANY: break;
+	case BACKEND_CPU:
+		return cpu;
+	case BACKEND_CUDA:
+		return !cpu;
+	case BACKEND_LOCAL:
+		return !u->named_path;
+	case BACKEND_ANY:
+		break;
 	}
 	return !u->probe->needs_storage || u->named_path;
 }
@@ -192,7 +198,7 @@ static void make_reason(struct coord *c, struct reason *reason, enum msg id,
 
 	reason_set_list(&ctx, reason, id, args);
 }
-#define because(c, reason, id, ...) \
+#define because(c, reason, id, ...)                                                                \
 	make_reason(c, reason, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* --- lines from a child ------------------------------------------------------ */
@@ -213,7 +219,8 @@ static void take_reading(struct slot *s, const char *line, size_t len)
 				s->emitted[i] = true;
 		c->result->count[r.outcome]++;
 		store(c, s->unit, line, len);
-		view(c, (struct coord_event){.kind = COORD_READING, .unit = s->unit, .reading = &r});
+		view(c,
+		     (struct coord_event){.kind = COORD_READING, .unit = s->unit, .reading = &r});
 	}
 	arena_release(&scratch);
 }
@@ -227,10 +234,13 @@ static void take_progress(struct slot *s, const cJSON *o)
 	for (int i = 0; i < 3; i++)
 		if (strcmp(stages[i], name) == 0)
 			s->stage = (enum stage)i;
-	view(s->coord, (struct coord_event){
-		.kind = COORD_PROGRESS, .unit = s->unit, .stage = s->stage,
-		.done = json_number(o, "done", -1),
-		.text = msg_parse(json_string(o, "what", ""), &what) ? msg_format(what) : ""});
+	view(s->coord, (struct coord_event){.kind = COORD_PROGRESS,
+	                                    .unit = s->unit,
+	                                    .stage = s->stage,
+	                                    .done = json_number(o, "done", -1),
+	                                    .text = msg_parse(json_string(o, "what", ""), &what)
+	                                                    ? msg_format(what)
+	                                                    : ""});
 }
 
 static void on_line(void *arg, const char *line, size_t len)
@@ -337,8 +347,8 @@ static bool start_unit(struct coord *c, struct slot *s)
 	str_addf(&s->label, "%s %s", s->unit->probe->name,
 	         s->unit->subject ? s->unit->subject : c->o->request->node);
 	if (s->unit->probe->needs_storage &&
-	    scratch_make(s->unit->subject, c->o->run_id, c->o->request->node, &s->scratch,
-	                 &s->lock, &err) != ST_OK) {
+	    scratch_make(s->unit->subject, c->o->run_id, c->o->request->node, &s->scratch, &s->lock,
+	                 &err) != ST_OK) {
 		str_clear(&s->scratch);
 		fail_start(c, s, &err);
 		return false;

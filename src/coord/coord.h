@@ -33,11 +33,11 @@ struct coord_options {
 	const struct plan_request *request;
 	const struct plan *plan;
 	const char *run_id;
-	const char *dir;     /* run directory; NULL: nothing is saved (assay probe) */
+	const char *dir; /* run directory; NULL: nothing is saved (assay probe) */
 	uint64_t seed;
 	int writer;
-	const char *exe;     /* NULL: /proc/self/exe */
-	double deadline_scale; /* 1; less in tests */
+	const char *exe;             /* NULL: /proc/self/exe */
+	double deadline_scale;       /* 1; less in tests */
 	volatile sig_atomic_t *stop; /* a signal number once one arrived */
 	/* Where finished readings go: the journal, or the caller. */
 	enum status (*store)(void *arg, const char *line, size_t len, struct error *err);
@@ -52,7 +52,7 @@ struct coord_result {
 	int64_t readings;
 	int64_t count[OUTCOMES];
 	bool interrupted;
-	bool store_failed;     /* some readings could not be saved; err says why */
+	bool store_failed; /* some readings could not be saved; err says why */
 	double seconds;
 };
 

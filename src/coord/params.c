@@ -31,10 +31,17 @@ double param_number(const struct param *row, const char *value)
 	double number = 0;
 
 	switch (row->kind) {
-	case PARAM_INT: parse_int64(value, &whole); return (double)whole;
-	case PARAM_SIZE: parse_size(value, &whole); return (double)whole;
-	case PARAM_REAL: parse_double(value, &number); return number;
-	case PARAM_WORD: break;
+	case PARAM_INT:
+		parse_int64(value, &whole);
+		return (double)whole;
+	case PARAM_SIZE:
+		parse_size(value, &whole);
+		return (double)whole;
+	case PARAM_REAL:
+		parse_double(value, &number);
+		return number;
+	case PARAM_WORD:
+		break;
 	}
 	return 0;
 }
@@ -47,13 +54,19 @@ enum status param_check(const struct probe *probe, const struct param *row, cons
 	bool ok = false;
 
 	switch (row->kind) {
-	case PARAM_INT: ok = parse_int64(value, &whole); break;
-	case PARAM_SIZE: ok = parse_size(value, &whole); break;
-	case PARAM_REAL: ok = parse_double(value, &number); break;
+	case PARAM_INT:
+		ok = parse_int64(value, &whole);
+		break;
+	case PARAM_SIZE:
+		ok = parse_size(value, &whole);
+		break;
+	case PARAM_REAL:
+		ok = parse_double(value, &number);
+		break;
 	case PARAM_WORD:
 		if (row->words && !word_allowed(row->words, value))
-			return error_set(err, ST_USAGE, MSG_param_word, probe->name, row->name, value,
-			                 row->words);
+			return error_set(err, ST_USAGE, MSG_param_word, probe->name, row->name,
+			                 value, row->words);
 		return ST_OK;
 	}
 	if (!ok)

@@ -97,7 +97,9 @@ static struct unit *add_unit(struct planner *p, const struct probe *probe, const
 		plan->units = more;
 	}
 	u = &plan->units[plan->count++];
-	*u = (struct unit){.probe = probe, .subject = subject, .attempt = 1,
+	*u = (struct unit){.probe = probe,
+	                   .subject = subject,
+	                   .attempt = 1,
 	                   .seconds = probe->seconds[p->request->budget]};
 	return u;
 }
@@ -140,7 +142,8 @@ static void finish_unit(struct planner *p, struct unit *u)
 		u->seconds = u->probe->duration(&ctx);
 	/* With the node: cpu-socket-0 and /data are on every one of them. */
 	work_id(u->work, u->probe->phase, u->probe->name,
-	        tmpf("%s/%s", r->node, u->subject ? u->subject : ""), canonical_params(p, u->probe));
+	        tmpf("%s/%s", r->node, u->subject ? u->subject : ""),
+	        canonical_params(p, u->probe));
 	if (u->probe->needs_storage && size)
 		u->bytes = (int64_t)param_number(
 			size, param_value(u->probe, size, r->budget, r->settings, r->n_settings));

@@ -26,14 +26,14 @@ struct unit {
 	int attempt;
 	enum unit_state state;
 	struct reason reason; /* UNIT_OUT */
-	double seconds;      /* expected */
-	int64_t bytes;       /* to be written on the path, at most */
+	double seconds;       /* expected */
+	int64_t bytes;        /* to be written on the path, at most */
 };
 
 struct plan {
 	struct unit *units; /* by phase, in probe order */
 	int count;
-	double seconds;     /* of all UNIT_RUN, concurrent ones counted once */
+	double seconds; /* of all UNIT_RUN, concurrent ones counted once */
 	int64_t bytes;
 };
 
@@ -41,7 +41,7 @@ struct plan_request {
 	const struct probe *const *probes;
 	enum budget budget;
 	const char *node;
-	const char *local_path;   /* where local disk figures are taken: the run directory */
+	const char *local_path;      /* where local disk figures are taken: the run directory */
 	const struct run_info *info; /* storage paths, only, skip */
 	const struct setting *settings;
 	int n_settings;

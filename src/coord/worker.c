@@ -215,7 +215,8 @@ static enum status read_request(struct worker *w, const struct probe *const *pro
 	enum status st = fd_read_all(&text, STDIN_FILENO, "request", REQUEST_LIMIT, err);
 
 	if (st == ST_OK)
-		st = json_parse(&w->request, "request", str_text(&text), text.len, JSON_STRICT, err);
+		st = json_parse(&w->request, "request", str_text(&text), text.len, JSON_STRICT,
+		                err);
 	str_release(&text);
 	if (st != ST_OK)
 		return st;
@@ -234,8 +235,8 @@ static enum status read_request(struct worker *w, const struct probe *const *pro
 	w->ctx.node = json_string(root, "node", "");
 	w->ctx.budget = (enum budget)json_number(root, "budget", BUDGET_STANDARD);
 	w->ctx.seed = strtoull(json_string(root, "seed", "0"), NULL, 16);
-	w->ctx.deadline_ns = clock_now(&clock_system) +
-	                     (int64_t)(json_number(root, "deadline_s", 60) * 1e9);
+	w->ctx.deadline_ns =
+		clock_now(&clock_system) + (int64_t)(json_number(root, "deadline_s", 60) * 1e9);
 	w->ctx.subject_id = json_string(root, "subject", NULL);
 	w->ctx.scratch = json_string(root, "scratch", NULL);
 	w->ctx.lib_dir = json_string(root, "lib_dir", NULL);

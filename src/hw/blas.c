@@ -11,8 +11,13 @@
  * soname is the serial build (Fedora, RHEL), so threaded ones come first. */
 static const char *const openblas_names[] = {"libopenblasp.so.0", "libopenblaso.so.0",
                                              "libopenblas.so.0", "libopenblas.so", NULL};
-static const char *const blis_names[] = {"libblis-mt.so.5", "libblis-mt.so.4", "libblis-mt.so",
-                                         "libblis.so.4", "libblis.so.3", "libblis.so", NULL};
+static const char *const blis_names[] = {"libblis-mt.so.5",
+                                         "libblis-mt.so.4",
+                                         "libblis-mt.so",
+                                         "libblis.so.4",
+                                         "libblis.so.3",
+                                         "libblis.so",
+                                         NULL};
 static const char *const mkl_names[] = {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so", NULL};
 
 struct family {
@@ -60,15 +65,15 @@ static const char *mkl_version(const struct library *lib, struct arena *arena)
 }
 
 static const struct family families[BLAS_FAMILIES] = {
-	{"openblas", openblas_names, "openblas_set_num_threads", "openblas_get_num_threads",
-	 false, openblas_version},
+	{"openblas", openblas_names, "openblas_set_num_threads", "openblas_get_num_threads", false,
+         openblas_version},
 	{"blis", blis_names, "bli_thread_set_num_threads", "bli_thread_get_num_threads", true,
-	 blis_version},
+         blis_version},
 	{"mkl", mkl_names, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads", false, mkl_version},
 };
 
 static enum status resolve(struct blas *blas, const struct family *f, struct arena *arena,
-                        struct error *err)
+                           struct error *err)
 {
 	const char *const needed[] = {"cblas_sgemm", "cblas_dgemm", f->set_threads};
 	void *found[3];
@@ -104,7 +109,7 @@ int blas_threads(const struct blas *blas)
 	if (!blas->get_threads)
 		return 0;
 	if (blas->wide_threads)
-		return (int)((int64_t (*)(void))blas->get_threads)();
+		return (int)((int64_t(*)(void))blas->get_threads)();
 	return ((int (*)(void))blas->get_threads)();
 }
 

@@ -10,7 +10,7 @@
 
 #include "hw/sysfs.h"
 
-#define CPU_DIR "/sys/devices/system/cpu"
+#define CPU_DIR  "/sys/devices/system/cpu"
 #define MAX_CPUS 65536
 
 /* --- "key : value" files --------------------------------------------------- */
@@ -149,8 +149,10 @@ static const char *cpu_model(struct arena *arena, const struct str *info)
 
 struct host_cpu host_cpu_read(struct arena *arena, const char *root)
 {
-	struct host_cpu cpu = {.online = HOST_UNKNOWN, .cores = HOST_UNKNOWN,
-	                       .sockets = HOST_UNKNOWN, .numa_nodes = HOST_UNKNOWN};
+	struct host_cpu cpu = {.online = HOST_UNKNOWN,
+	                       .cores = HOST_UNKNOWN,
+	                       .sockets = HOST_UNKNOWN,
+	                       .numa_nodes = HOST_UNKNOWN};
 	struct str info = {0};
 	const char *flags;
 
@@ -210,7 +212,8 @@ static const char *os_name(struct arena *arena, const char *root)
 	struct str text = {0};
 	const char *name = NULL;
 
-	if (sys_read(&text, root, "/etc/os-release") || sys_read(&text, root, "/usr/lib/os-release"))
+	if (sys_read(&text, root, "/etc/os-release") ||
+	    sys_read(&text, root, "/usr/lib/os-release"))
 		name = keyed_value(arena, &text, "PRETTY_NAME", '=');
 	str_release(&text);
 	if (name && name[0] == '"' && strlen(name) >= 2)
@@ -237,8 +240,9 @@ static const char *environ_value(struct arena *arena, const char *root, const ch
 static const char *container_name(struct arena *arena, const char *root)
 {
 	static const char *const signs[][2] = {
-		{"kubepods", "kubernetes"}, {"/docker", "docker"}, {"/libpod", "podman"},
-		{"/lxc", "lxc"}, {"/containerd", "containerd"},
+		{"kubepods", "kubernetes"},    {"/docker", "docker"},
+		{"/libpod", "podman"},         {"/lxc", "lxc"},
+		{"/containerd", "containerd"},
 	};
 	const char *name = sys_text(arena, root, "/run/systemd/container");
 	const char *groups = NULL;
@@ -288,9 +292,11 @@ struct host_system host_system_read(struct arena *arena, const char *root)
 		.hostname = sys_text(arena, root, "/proc/sys/kernel/hostname"),
 		.kernel = sys_text(arena, root, "/proc/sys/kernel/osrelease"),
 		.os = os_name(arena, root),
-		.clocksource = sys_text(arena, root,
+		.clocksource = sys_text(
+			arena, root,
 			"/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-		.clocksources = sys_text(arena, root,
+		.clocksources = sys_text(
+			arena, root,
 			"/sys/devices/system/clocksource/clocksource0/available_clocksource"),
 		.machine_id = sys_text(arena, root, "/etc/machine-id"),
 		.boot_id = sys_text(arena, root, "/proc/sys/kernel/random/boot_id"),
@@ -314,9 +320,9 @@ bool host_ticks_read(struct host_ticks *out, const char *root)
 	int n = 0;
 
 	if (sys_read(&text, root, "/proc/stat"))
-		n = sscanf(str_text(&text), "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &column[0],
-		           &column[1], &column[2], &column[3], &column[4], &column[5], &column[6],
-		           &column[7]);
+		n = sscanf(str_text(&text), "cpu %lld %lld %lld %lld %lld %lld %lld %lld",
+		           &column[0], &column[1], &column[2], &column[3], &column[4], &column[5],
+		           &column[6], &column[7]);
 	str_release(&text);
 	if (n != 8)
 		return false;

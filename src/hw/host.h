@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 
-#define HOST_UNKNOWN (-1)
+#define HOST_UNKNOWN   (-1)
 #define HOST_UNLIMITED INT64_MAX
 
 /* --- host.c: processors, memory, identity -------------------------------- */
@@ -23,8 +23,8 @@ struct host_cpu {
 	int online;           /* logical CPUs */
 	int cores, sockets;   /* of those online */
 	int numa_nodes;
-	int smt;              /* 1 more than one thread per core active, 0 not */
-	bool hypervisor;      /* the CPU says it is virtual (x86) */
+	int smt;         /* 1 more than one thread per core active, 0 not */
+	bool hypervisor; /* the CPU says it is virtual (x86) */
 };
 
 struct host_memory {
@@ -35,14 +35,14 @@ struct host_memory {
 
 struct host_system {
 	const char *hostname;
-	const char *kernel;      /* release: 5.15.0-91-generic */
-	const char *os;          /* PRETTY_NAME of os-release */
-	const char *clocksource; /* in use */
+	const char *kernel;       /* release: 5.15.0-91-generic */
+	const char *os;           /* PRETTY_NAME of os-release */
+	const char *clocksource;  /* in use */
 	const char *clocksources; /* to choose from */
 	const char *machine_id, *boot_id;
-	const char *product;     /* DMI vendor and product */
+	const char *product;        /* DMI vendor and product */
 	const char *virtualization; /* "none", "vm", "vm QEMU …"; NULL: no way to tell */
-	const char *container;   /* "none", "docker", "kubernetes" … */
+	const char *container;      /* "none", "docker", "kubernetes" … */
 };
 
 struct host_cpu host_cpu_read(struct arena *arena, const char *root);
@@ -72,10 +72,10 @@ struct host_mount {
 };
 
 struct host_limits {
-	int cgroup;            /* version 1 or 2; 0: none mounted */
-	double cpus;           /* CPU quota in CPUs; NaN: none */
-	int64_t memory_bytes;  /* HOST_UNLIMITED: none */
-	int64_t throttled_us;  /* CPU time refused so far for the quota */
+	int cgroup;                                   /* version 1 or 2; 0: none mounted */
+	double cpus;                                  /* CPU quota in CPUs; NaN: none */
+	int64_t memory_bytes;                         /* HOST_UNLIMITED: none */
+	int64_t throttled_us;                         /* CPU time refused so far for the quota */
 	int64_t memlock_bytes, open_files, processes; /* soft limits */
 };
 
@@ -91,16 +91,16 @@ const char *statfs_name(int64_t magic);
 
 struct host_nic {
 	const char *name, *driver, *state; /* state: "up", "down" … */
-	const char *pci;    /* NULL: no PCI parent */
-	int64_t speed_mbps; /* of the link as it is up */
+	const char *pci;                   /* NULL: no PCI parent */
+	int64_t speed_mbps;                /* of the link as it is up */
 	int64_t mtu;
 	int numa_node;
-	bool is_virtual;    /* bridge, bond, veth, loopback: no device below it */
+	bool is_virtual; /* bridge, bond, veth, loopback: no device below it */
 };
 
 struct host_rdma {
 	const char *name;
-	const char *pci;        /* NULL: a software device (rxe, siw) */
+	const char *pci; /* NULL: a software device (rxe, siw) */
 	const char *firmware, *board;
 	const char *link_layer; /* of port 1: "InfiniBand", "Ethernet" */
 	const char *state;      /* of port 1: "ACTIVE" … */
@@ -111,21 +111,21 @@ struct host_rdma {
 
 struct host_pci {
 	const char *address;
-	const char *driver; /* NULL: none bound */
+	const char *driver;            /* NULL: none bound */
 	const char *speed, *max_speed; /* "16.0 GT/s PCIe"; idle links sleep low */
 	int width, max_width;
 	int device, subsystem_vendor, subsystem_device, revision; /* 16-bit ids */
-	int class_code;     /* 24 bits: 0x030200 */
+	int class_code;                                           /* 24 bits: 0x030200 */
 	int numa_node;
 };
 
 struct host_nvidia {
 	const struct host_pci *cards; /* PCI class 0x0300 and 0x0302, by address */
-	int n_cards;        /* HOST_UNKNOWN: no /sys to look at */
-	int switches;       /* PCI class 0x0680: NVSwitch; likewise */
-	const char *driver; /* version of the loaded kernel module */
-	int open_module;    /* 1 the open kernel module, 0 the proprietary one */
-	bool peermem;       /* nvidia_peermem or nv_peer_mem is loaded */
+	int n_cards;                  /* HOST_UNKNOWN: no /sys to look at */
+	int switches;                 /* PCI class 0x0680: NVSwitch; likewise */
+	const char *driver;           /* version of the loaded kernel module */
+	int open_module;              /* 1 the open kernel module, 0 the proprietary one */
+	bool peermem;                 /* nvidia_peermem or nv_peer_mem is loaded */
 };
 
 /* *count HOST_UNKNOWN: no /sys to look at. */

@@ -8,9 +8,9 @@
 
 #include "hw/sysfs.h"
 
-#define NET "/sys/class/net"
-#define RDMA "/sys/class/infiniband"
-#define PCI "/sys/bus/pci/devices"
+#define NET           "/sys/class/net"
+#define RDMA          "/sys/class/infiniband"
+#define PCI           "/sys/bus/pci/devices"
 #define VENDOR_NVIDIA 0x10de
 
 static int count_names(const char *const *names)
@@ -158,7 +158,7 @@ struct host_nvidia host_nvidia_read(struct arena *arena, const char *root)
 		.driver = sys_text(arena, root, "/sys/module/nvidia/version"),
 		.open_module = HOST_UNKNOWN,
 		.peermem = sys_exists(root, "/sys/module/nvidia_peermem") ||
-		           sys_exists(root, "/sys/module/nv_peer_mem"),
+	                   sys_exists(root, "/sys/module/nv_peer_mem"),
 	};
 
 	if (!nv.driver)

@@ -144,8 +144,8 @@ static bool find_group(struct group *g, struct arena *arena, const char *root,
 
 /* Calls `visit` for our group and each one above it, up to the mount point. */
 static void each_level(const struct group *g, struct arena *arena, const char *root,
-                       void (*visit)(struct host_limits *l, struct arena *arena,
-                                     const char *root, const char *dir),
+                       void (*visit)(struct host_limits *l, struct arena *arena, const char *root,
+                                     const char *dir),
                        struct host_limits *l)
 {
 	size_t top = strlen(g->point), len = strlen(g->dir);
@@ -265,8 +265,8 @@ static int64_t soft_limit(const struct str *text, const char *name)
 
 struct host_limits host_limits_read(struct arena *arena, const char *root)
 {
-	struct host_limits l = {.cpus = NAN, .memory_bytes = HOST_UNLIMITED,
-	                        .throttled_us = HOST_UNKNOWN};
+	struct host_limits l = {
+		.cpus = NAN, .memory_bytes = HOST_UNLIMITED, .throttled_us = HOST_UNKNOWN};
 	struct str text = {0};
 
 	sys_read(&text, root, "/proc/self/limits");
@@ -295,12 +295,14 @@ static const struct {
 	uint32_t magic;
 	const char *name;
 } types[] = {
-	{0xef53, "ext4"}, {0x58465342, "xfs"}, {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"},
-	{0x794c7630, "overlay"}, {0x6969, "nfs"}, {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
-	{0x00c36400, "ceph"}, {0x19830326, "beegfs"}, {0x65735546, "fuse"}, {0x2fc12fc1, "zfs"},
-	{0xff534d42, "cifs"}, {0xfe534d42, "smb2"}, {0x01021997, "9p"}, {0x73717368, "squashfs"},
-	{0xf2f52010, "f2fs"}, {0x858458f6, "ramfs"}, {0x7461636f, "ocfs2"}, {0x01161970, "gfs2"},
-	{0xaad7aaea, "panfs"}, {0x6a656a63, "virtiofs"},
+	{0xef53, "ext4"},         {0x58465342, "xfs"},     {0x9123683e, "btrfs"},
+	{0x01021994, "tmpfs"},    {0x794c7630, "overlay"}, {0x6969, "nfs"},
+	{0x0bd00bd0, "lustre"},   {0x47504653, "gpfs"},    {0x00c36400, "ceph"},
+	{0x19830326, "beegfs"},   {0x65735546, "fuse"},    {0x2fc12fc1, "zfs"},
+	{0xff534d42, "cifs"},     {0xfe534d42, "smb2"},    {0x01021997, "9p"},
+	{0x73717368, "squashfs"}, {0xf2f52010, "f2fs"},    {0x858458f6, "ramfs"},
+	{0x7461636f, "ocfs2"},    {0x01161970, "gfs2"},    {0xaad7aaea, "panfs"},
+	{0x6a656a63, "virtiofs"},
 };
 
 const char *statfs_name(int64_t magic)

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 
-#define CACHE_PATH "/etc/ld.so.cache"
+#define CACHE_PATH  "/etc/ld.so.cache"
 #define CACHE_MAGIC "glibc-ld.so.cache1.1"
 #define CACHE_LIMIT ((size_t)64 << 20)
 

@@ -20,7 +20,7 @@ struct pool {
 	pthread_cond_t start, done;
 	struct pool_thread *threads;
 	int count, started;
-	int ready;           /* threads that have settled on their CPU */
+	int ready; /* threads that have settled on their CPU */
 	int bound;
 	unsigned generation; /* of the job; a new number starts it */
 	int left;            /* threads still at work */

@@ -86,9 +86,11 @@ static void read_sockets(struct topology *out, struct arena *arena, hwloc_topolo
 {
 	int packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
 
-	out->sockets = arena_array(arena, packages > 0 ? (size_t)packages : 1, sizeof(*out->sockets));
+	out->sockets =
+		arena_array(arena, packages > 0 ? (size_t)packages : 1, sizeof(*out->sockets));
 	for (int i = 0; i < packages; i++) {
-		hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, (unsigned)i);
+		hwloc_obj_t package =
+			hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, (unsigned)i);
 		hwloc_bitmap_t set = hwloc_bitmap_dup(package->cpuset);
 		int id = package->os_index == HWLOC_UNKNOWN_INDEX ? i : (int)package->os_index;
 

@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 struct socket_info {
-	int id;            /* as the kernel counts packages; 0 where it does not */
-	const int *cpus;   /* one logical CPU per core, ascending */
+	int id;          /* as the kernel counts packages; 0 where it does not */
+	const int *cpus; /* one logical CPU per core, ascending */
 	int cores;
 	int threads;       /* logical CPUs of all its cores */
 	int64_t llc_bytes; /* all last-level caches of the socket; 0: unknown */

@@ -95,8 +95,8 @@ static void add_kind(struct str *out, enum subject_kind kind, int64_t count, int
 
 void blame_summary(struct str *out, const struct scorecard *card)
 {
-	static const enum subject_kind order[] = {SUBJECT_CARD, SUBJECT_LINK,        SUBJECT_NODE,
-	                                          SUBJECT_PAIR, SUBJECT_PATH, SUBJECT_ENVIRONMENT,
+	static const enum subject_kind order[] = {SUBJECT_CARD,   SUBJECT_LINK, SUBJECT_NODE,
+	                                          SUBJECT_PAIR,   SUBJECT_PATH, SUBJECT_ENVIRONMENT,
 	                                          SUBJECT_CLUSTER};
 	int64_t kinds[SUBJECT_KINDS] = {0}, of[SUBJECT_KINDS] = {0};
 	struct seen seen = {0};
@@ -119,7 +119,7 @@ void blame_summary(struct str *out, const struct scorecard *card)
 
 /* The kind of subject a rule is about: that of any of its findings. */
 static bool about(const struct scorecard *card, const struct rule_info *rule, int64_t *at,
-	enum subject_kind *kind)
+                  enum subject_kind *kind)
 {
 	for (int64_t n = 0; n < card->n_findings; n++) {
 		int64_t i = (*at + n) % card->n_findings;
@@ -151,9 +151,11 @@ void coverage_words(struct str *out, const struct scorecard *card, const struct 
 		tested = r->coverage.tested;
 	}
 	if (agree && tested >= 0)
-		msg_add(out, MSG_coverage_subjects, words_count(tested), words_subjects(wanted, due));
+		msg_add(out, MSG_coverage_subjects, words_count(tested),
+		        words_subjects(wanted, due));
 	else
-		msg_add(out, MSG_coverage, words_count(c->coverage.tested), words_count(c->coverage.due));
+		msg_add(out, MSG_coverage, words_count(c->coverage.tested),
+		        words_count(c->coverage.due));
 }
 
 /* --- the fleet ----------------------------------------------------------------------------- */

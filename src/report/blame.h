@@ -11,7 +11,8 @@
 void blame_summary(struct str *out, const struct scorecard *card);
 /* "1,000 of 1,000 cards tested" where every rule about them agrees on it,
  * else "20,100 of 28,000 checks done". */
-void coverage_words(struct str *out, const struct scorecard *card, const struct criterion_result *c);
+void coverage_words(struct str *out, const struct scorecard *card,
+                    const struct criterion_result *c);
 
 /* Median of the figures of all subjects of the finding's rule; NaN when they are
  * too few (under 8) to be compared with. f: one of card->findings. */

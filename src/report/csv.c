@@ -10,8 +10,8 @@
  * must never be run. */
 static bool is_formula(const char *text)
 {
-	static const char *const signs[] = {"=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
-	                                    "\xef\xbc\xa0"};
+	static const char *const signs[] = {
+		"=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
 
 	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (str_starts(text, signs[i]))
@@ -125,8 +125,10 @@ enum status report_csv(struct str *out, const struct scorecard *card,
 {
 	(void)options;
 	(void)err;
-	str_add(out, "row,criterion,rule,stage,reading,required,verdict,subject_kind,subject,pci,node,"
-	             "metric,stat,point,value,text,unit,limit,outcome,origin,reason_code,reason,advice,source\r\n");
+	str_add(out,
+	        "row,criterion,rule,stage,reading,required,verdict,subject_kind,subject,pci,node,"
+	        "metric,stat,point,value,text,unit,limit,outcome,origin,reason_code,reason,advice,"
+	        "source\r\n");
 	for (int64_t i = 0; i < card->n_findings; i++)
 		finding_row(out, &card->findings[i]);
 	for (int64_t i = 0; i < card->n_information; i++)

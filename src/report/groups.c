@@ -56,8 +56,8 @@ static void add_metric(struct group_list *l, struct group *g, const char *metric
 		if (same_text(g->metrics[i], metric))
 			return;
 	if ((g->n_metrics & (g->n_metrics - 1)) == 0) { /* 0, 1, 2, 4, 8 …: full */
-		const char **grown =
-			arena_array(l->arena, g->n_metrics ? 2 * (size_t)g->n_metrics : 1, sizeof(*grown));
+		const char **grown = arena_array(
+			l->arena, g->n_metrics ? 2 * (size_t)g->n_metrics : 1, sizeof(*grown));
 
 		if (g->n_metrics)
 			memcpy(grown, g->metrics, (size_t)g->n_metrics * sizeof(*grown));
@@ -125,8 +125,9 @@ static bool same_reason(const struct finding *a, const struct finding *b)
 	if (!same_text(x->code, y->code) || x->n_args != y->n_args)
 		return false;
 	for (int i = 0; i < x->n_args; i++)
-		if (!same_text(x->args[i], y->args[i]) && !(same_text(x->args[i], a->rule->metric) &&
-		                                            same_text(y->args[i], b->rule->metric)))
+		if (!same_text(x->args[i], y->args[i]) &&
+		    !(same_text(x->args[i], a->rule->metric) &&
+		      same_text(y->args[i], b->rule->metric)))
 			return false;
 	return true;
 }
@@ -213,7 +214,10 @@ static bool is_trouble(const struct scorecard *card, const struct finding *f)
 	       (f->rule->reading == RULE_SOUND || f->rule->required);
 }
 
-static bool has_figure(const struct finding *f) { return f->has_value || f->text; }
+static bool has_figure(const struct finding *f)
+{
+	return f->has_value || f->text;
+}
 
 static int by_rank(const void *a, const void *b)
 {
@@ -262,7 +266,8 @@ static int64_t like(const struct scorecard *card, int64_t i)
 
 void groups_troubles(struct group_list *l, struct arena *arena, const struct scorecard *card)
 {
-	struct group **group_of = arena_array(arena, (size_t)card->n_findings + 1, sizeof(struct group *));
+	struct group **group_of =
+		arena_array(arena, (size_t)card->n_findings + 1, sizeof(struct group *));
 	const struct rule_info *rule = NULL;
 	enum verdict verdict = VERDICTS;
 	bool spread = false;
@@ -313,7 +318,8 @@ static void gather_reasons(struct group_list *l, struct arena *arena, const stru
 		struct group *g;
 
 		if (!f->rule->required || !rule_in_stage(card, f->rule) ||
-		    (inapplicable ? f->verdict != VERDICT_NOT_APPLICABLE : !is_untested(f->verdict)))
+		    (inapplicable ? f->verdict != VERDICT_NOT_APPLICABLE
+		                  : !is_untested(f->verdict)))
 			continue;
 		g = by_reason(l, NULL, f);
 		if (g)

@@ -16,8 +16,8 @@ enum group_kind {
 	GROUP_REASON,  /* one reason without a figure, any rules and subjects */
 };
 
-#define GROUP_NODES 3   /* nodes named */
-#define GROUP_OTHERS 3  /* further figures of one subject */
+#define GROUP_NODES  3 /* nodes named */
+#define GROUP_OTHERS 3 /* further figures of one subject */
 
 struct group {
 	enum group_kind kind;
@@ -28,14 +28,14 @@ struct group {
 	bool mixed;                  /* more than one subject */
 	int64_t subjects;            /* distinct ones: most under any of its rules */
 	const char *nodes[GROUP_NODES];
-	int64_t n_nodes;             /* distinct ones, those named included */
+	int64_t n_nodes; /* distinct ones, those named included */
 	const char **metrics;
 	int n_metrics;
 	int n_rules;
 	const struct finding *others[GROUP_OTHERS]; /* GROUP_SUBJECT */
-	int n_others;                /* all of them, also beyond the array */
-	double lo, hi;               /* GROUP_RULE: of the figures */
-	const struct finding *worst; /* GROUP_RULE: farthest from its limit */
+	int n_others;                               /* all of them, also beyond the array */
+	double lo, hi;                              /* GROUP_RULE: of the figures */
+	const struct finding *worst;                /* GROUP_RULE: farthest from its limit */
 	/* While gathering one rule. */
 	const struct rule_info *rule;
 	int64_t rule_subjects, rule_nodes;
@@ -57,7 +57,8 @@ void groups_troubles(struct group_list *list, struct arena *arena, const struct 
  * reason with most rules first. */
 void groups_untested(struct group_list *list, struct arena *arena, const struct scorecard *card);
 /* The same for what does not apply. */
-void groups_inapplicable(struct group_list *list, struct arena *arena, const struct scorecard *card);
+void groups_inapplicable(struct group_list *list, struct arena *arena,
+                         const struct scorecard *card);
 
 /* Whether the rule is judged in the stage of the scorecard. */
 bool rule_in_stage(const struct scorecard *card, const struct rule_info *rule);

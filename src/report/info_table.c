@@ -14,22 +14,22 @@
 #include "base/unit.h"
 #include "report/words.h"
 
-#define MAX_ROWS 24
-#define INDENT 4
+#define MAX_ROWS     24
+#define INDENT       4
 #define NAME_COLUMNS 36
-#define GAP "  " /* between columns */
-#define TABLE_WIDTH 72 /* narrower pages get lines instead */
-#define MAX_METRICS 512
+#define GAP          "  " /* between columns */
+#define TABLE_WIDTH  72   /* narrower pages get lines instead */
+#define MAX_METRICS  512
 
 /* All readings of one metric with the same outcome. */
 struct figure {
 	const struct reading *first, *last; /* in the order taken */
-	int64_t n;         /* readings */
-	int64_t subjects;  /* readings at the first one's operating point */
-	bool points;       /* more than one operating point */
-	bool differs;      /* texts, of which it cannot be said what lies between */
+	int64_t n;                          /* readings */
+	int64_t subjects;                   /* readings at the first one's operating point */
+	bool points;                        /* more than one operating point */
+	bool differs; /* texts, of which it cannot be said what lies between */
 	double lo, hi;
-	double *values;    /* malloc: n of them, for the median */
+	double *values; /* malloc: n of them, for the median */
 	int64_t capacity;
 };
 
@@ -143,7 +143,7 @@ static void add_number(struct str *out, struct figure *f)
 	} else {
 		qsort(f->values, (size_t)f->n, sizeof(*f->values), by_value);
 		msg_add(out, MSG_words_spread, fmt_measure(f->values[(f->n - 1) / 2], unit),
-			range.data);
+		        range.data);
 	}
 	str_release(&range);
 }
@@ -272,14 +272,15 @@ static struct libscols_table *new_table(const struct row *rows, int n, bool utf8
 {
 	struct libscols_table *table = scols_new_table();
 	bool ok = table && scols_table_new_column(table, "figure", 0, 0) &&
-		  scols_table_new_column(table, "value", 0, 0) &&
-		  scols_table_new_column(table, "of", 0, 0);
+	          scols_table_new_column(table, "value", 0, 0) &&
+	          scols_table_new_column(table, "of", 0, 0);
 
 	for (int i = 0; i < n && ok; i++) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
 
 		ok = line && set_cell(line, 0, &rows[i].name, utf8) &&
-		     set_cell(line, 1, &rows[i].value, utf8) && set_cell(line, 2, &rows[i].of, utf8);
+		     set_cell(line, 1, &rows[i].value, utf8) &&
+		     set_cell(line, 2, &rows[i].of, utf8);
 	}
 	if (ok) {
 		/* Rows fit already; the library shall align, not cut. */
@@ -322,7 +323,7 @@ static void print_lines(struct str *out, const struct row *rows, int n, int widt
 		struct str s = {0};
 
 		str_addf(&s, "%s %s %s", str_text(&rows[i].name), str_text(&rows[i].value),
-			str_text(&rows[i].of));
+		         str_text(&rows[i].of));
 		str_pad(out, ' ', INDENT);
 		words_wrap(out, s.data, INDENT, INDENT + 2, width);
 		str_release(&s);
@@ -330,7 +331,7 @@ static void print_lines(struct str *out, const struct row *rows, int n, int widt
 }
 
 static bool add_rows(struct str *out, struct figures *all, const struct scorecard *card,
-	const struct report_options *options, int width)
+                     const struct report_options *options, int width)
 {
 	struct row rows[MAX_ROWS] = {0};
 	int n = 0, more = 0;
@@ -377,7 +378,7 @@ static void add_facts(struct str *out, struct figures *all, int width)
 		str_addc(&s, ' ');
 		if (f->first->value_kind == VALUE_NUMBER)
 			words_range(&s, fmt_measure(f->lo, f->first->unit),
-				fmt_measure(f->hi, f->first->unit));
+			            fmt_measure(f->hi, f->first->unit));
 		else if (f->differs)
 			str_add(&s, msg_format(MSG_words_differs));
 		else
@@ -427,7 +428,7 @@ static void add_missing(struct str *out, struct figures *all, int width)
 }
 
 enum status info_table(struct str *out, const struct scorecard *card,
-	const struct report_options *options, int width, struct error *err)
+                       const struct report_options *options, int width, struct error *err)
 {
 	struct figures all = {0};
 	enum status st = ST_OK;

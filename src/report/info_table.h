@@ -5,7 +5,7 @@
 #include "report/report.h"
 
 /* Appends the table, nothing when there are no such figures. */
-enum status info_table(struct str *out, const struct scorecard *card, const struct report_options *options,
-                       int width, struct error *err);
+enum status info_table(struct str *out, const struct scorecard *card,
+                       const struct report_options *options, int width, struct error *err);
 
 #endif

@@ -47,7 +47,10 @@ static int columns_of(const char *text, size_t len)
 	return columns;
 }
 
-int words_columns(const char *text) { return columns_of(text, strlen(text)); }
+int words_columns(const char *text)
+{
+	return columns_of(text, strlen(text));
+}
 
 /* Bytes of the longest beginning that fits into `room` columns. */
 static size_t fitting(const char *text, size_t len, int room)
@@ -118,7 +121,8 @@ static size_t break_at(const char *word, size_t len, int room)
 	return fits;
 }
 
-static int add_word(struct str *out, const char *word, size_t len, int column, int indent, int width)
+static int add_word(struct str *out, const char *word, size_t len, int column, int indent,
+                    int width)
 {
 	while (len) {
 		size_t n = break_at(word, len, width - column);

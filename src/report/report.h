@@ -8,10 +8,10 @@
 #include "base/str.h"
 
 struct report_options {
-	int width;      /* terminal columns, 40 to 80 are used; 0: 80 */
-	bool color;     /* ANSI colours */
-	bool utf8;      /* else ASCII only */
-	int max_items;  /* culprits and lines per criterion; 0: all */
+	int width;     /* terminal columns, 40 to 80 are used; 0: 80 */
+	bool color;    /* ANSI colours */
+	bool utf8;     /* else ASCII only */
+	int max_items; /* culprits and lines per criterion; 0: all */
 };
 
 struct report_format {

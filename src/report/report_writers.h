@@ -4,8 +4,8 @@
 
 #include "report/report.h"
 
-#define WRITER(name)                                                                     \
-	enum status report_##name(struct str *out, const struct scorecard *card,         \
+#define WRITER(name)                                                                               \
+	enum status report_##name(struct str *out, const struct scorecard *card,                   \
 	                          const struct report_options *options, struct error *err)
 WRITER(terminal);
 WRITER(json);

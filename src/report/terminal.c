@@ -13,11 +13,11 @@
 #include "report/report_writers.h"
 #include "report/words.h"
 
-#define MAX_WIDTH 80
-#define MIN_WIDTH 40
-#define TITLE_COLUMNS 26
+#define MAX_WIDTH       80
+#define MIN_WIDTH       40
+#define TITLE_COLUMNS   26
 #define VERDICT_COLUMNS 16
-#define DETAIL 6 /* indent below a criterion */
+#define DETAIL          6 /* indent below a criterion */
 
 struct page {
 	struct str *out;
@@ -117,7 +117,8 @@ static void head(const struct page *p)
 	if (c->budget)
 		str_addf(&s, "%s%s", s.len ? ", " : "", say(MSG_head_budget, printable(c->budget)));
 	if (isfinite(c->seconds) && c->seconds > 0)
-		str_addf(&s, "%s%s", s.len ? ", " : "", say(MSG_head_took, fmt_duration(c->seconds)));
+		str_addf(&s, "%s%s", s.len ? ", " : "",
+		         say(MSG_head_took, fmt_duration(c->seconds)));
 	if (s.len)
 		words_wrap(p->out, s.data, 0, 2, p->width);
 	str_release(&s);
@@ -125,7 +126,9 @@ static void head(const struct page *p)
 
 static enum verdict shade(enum overall o)
 {
-	return o == OVERALL_ACCEPT ? VERDICT_PASS : o == OVERALL_REJECT ? VERDICT_FAIL : VERDICT_WARN;
+	return o == OVERALL_ACCEPT   ? VERDICT_PASS
+	       : o == OVERALL_REJECT ? VERDICT_FAIL
+	                             : VERDICT_WARN;
 }
 
 static void headline(const struct page *p)
@@ -141,7 +144,8 @@ static void headline(const struct page *p)
 	if (shown == OVERALL_REJECT)
 		blame_summary(&rest, c);
 	if (!rest.len)
-		msg_add(&rest, MSG_headline_judged, words_count(c->rules_judged), words_count(c->rules));
+		msg_add(&rest, MSG_headline_judged, words_count(c->rules_judged),
+		        words_count(c->rules));
 	if (shown == OVERALL_INCOMPLETE && c->rules_judged > 0)
 		str_addf(&rest, "; %s", msg_format(MSG_headline_no_fail));
 	str_add(p->out, "\n  ");
@@ -170,8 +174,9 @@ static void banners(const struct page *p)
 	if (c->screen_only)
 		line(p, 2, msg_format(MSG_banner_screen));
 	if (c->card_guessed)
-		line(p, 2, c->card ? say(MSG_banner_guessed, printable(c->card))
-				   : msg_format(MSG_banner_no_profile));
+		line(p, 2,
+		     c->card ? say(MSG_banner_guessed, printable(c->card))
+		             : msg_format(MSG_banner_no_profile));
 	if (c->stage == RULE_PERIOD)
 		line(p, 2, msg_format(MSG_banner_period));
 }
@@ -187,16 +192,17 @@ static bool only_later(const struct scorecard *card, const struct criterion_resu
 static void later_words(struct str *out, const struct criterion_result *c)
 {
 	const char *checks = say(MSG_later_checks, words_count(c->period_coverage.tested),
-		words_count(c->period_coverage.due));
+	                         words_count(c->period_coverage.due));
 
 	str_add(out, c->period_coverage.tested
-			     ? say(MSG_later_so_far, words_verdict(c->period_verdict), checks)
-			     : checks);
+	                     ? say(MSG_later_so_far, words_verdict(c->period_verdict), checks)
+	                     : checks);
 }
 
 /* Number and title, as far as the column of the verdict; a title that leaves no
  * room for it has the line to itself. Returns the column reached. */
-static int criterion_title(const struct page *p, const struct criterion_result *c, int verdict_columns)
+static int criterion_title(const struct page *p, const struct criterion_result *c,
+                           int verdict_columns)
 {
 	struct str s = {0};
 	int column, pad;
@@ -287,8 +293,9 @@ static void group_head(struct str *s, const struct page *p, const struct group *
 		group_where(s, g, p->card);
 		str_add(s, s->len ? ": " : "");
 		words_reason(s, f, g->n_metrics > 1 ? msg_format(MSG_these_figures) : NULL);
-		str_addf(s, " (%s", g->n_rules == 1 ? msg_format(MSG_one_rule)
-						    : say(MSG_rules, words_count(g->n_rules)));
+		str_addf(s, " (%s",
+		         g->n_rules == 1 ? msg_format(MSG_one_rule)
+		                         : say(MSG_rules, words_count(g->n_rules)));
 		str_add(s, ": ");
 		words_names(s, g->metrics, g->n_metrics);
 		str_addc(s, ')');
@@ -311,7 +318,7 @@ static void group_evidence(struct str *s, const struct group *g)
 
 		words_figure(&figure, g->others[i]);
 		str_addf(s, "%s%s", s->len ? ", " : "",
-			i ? str_text(&figure) : say(MSG_also, str_text(&figure)));
+		         i ? str_text(&figure) : say(MSG_also, str_text(&figure)));
 		str_release(&figure);
 	}
 	if (g->n_others > GROUP_OTHERS)
@@ -375,7 +382,8 @@ static void period_line(const struct page *p, const struct criterion_result *c)
 		str_release(&checks);
 	} else {
 		msg_add(&s, MSG_period_line, words_verdict(c->period_verdict),
-			words_count(c->period_coverage.tested), words_count(c->period_coverage.due));
+		        words_count(c->period_coverage.tested),
+		        words_count(c->period_coverage.due));
 	}
 	line(p, DETAIL, s.data);
 	str_release(&s);
@@ -412,7 +420,8 @@ static void print_reason(const struct page *p, const struct group *g)
 	words_reason(&s, g->first, g->n_metrics > 1 ? msg_format(MSG_these_figures) : NULL);
 	line(p, 4, s.data);
 	str_clear(&s);
-	str_add(&s, g->n_rules == 1 ? msg_format(MSG_one_rule) : say(MSG_rules, words_count(g->n_rules)));
+	str_add(&s, g->n_rules == 1 ? msg_format(MSG_one_rule)
+	                            : say(MSG_rules, words_count(g->n_rules)));
 	if (g->n_rules == 1 && g->subjects > 1)
 		str_addf(&s, ", %s", words_subjects(g->first->subject.kind, g->subjects));
 	str_add(&s, ": ");
@@ -456,8 +465,9 @@ static void literal_fail(const struct page *p, const struct rule_result *r)
 	words_add(&s, r->rule->metric);
 	str_addc(&s, ' ');
 	words_add(&s, r->rule->limit);
-	str_addf(&s, ": %s", say(MSG_literal_fails, words_count(r->count[VERDICT_FAIL]),
-				     words_count(r->coverage.due)));
+	str_addf(&s, ": %s",
+	         say(MSG_literal_fails, words_count(r->count[VERDICT_FAIL]),
+	             words_count(r->coverage.due)));
 	if (r->rule->note) {
 		str_add(&s, "; ");
 		words_add(&s, r->rule->note);
@@ -529,13 +539,14 @@ static enum status print_page(struct page *p, struct error *err)
 	literal_lines(p);
 	st = info_table(p->out, p->card, p->o, p->width, err);
 	str_addc(p->out, '\n');
-	line(p, 2, say(MSG_digest, p->card->run_digest ? printable(p->card->run_digest)
-						       : msg_format(MSG_no_digest)));
+	line(p, 2,
+	     say(MSG_digest,
+	         p->card->run_digest ? printable(p->card->run_digest) : msg_format(MSG_no_digest)));
 	return st;
 }
 
 enum status report_terminal(struct str *out, const struct scorecard *card,
-	const struct report_options *options, struct error *err)
+                            const struct report_options *options, struct error *err)
 {
 	struct str text = {0};
 	struct page p = {.out = &text, .card = card, .o = options, .items = options->max_items};

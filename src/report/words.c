@@ -31,7 +31,10 @@ static void end_of(struct str *out, const struct subject_end *e)
 		str_addf(out, ":%d", e->port);
 }
 
-static bool is_all(const char *id) { return !id || strcmp(id, "*") == 0; }
+static bool is_all(const char *id)
+{
+	return !id || strcmp(id, "*") == 0;
+}
 
 /* The full id is in the JSON and CSV reports. */
 static void short_id(struct str *out, const struct subject *s)
@@ -74,7 +77,9 @@ void words_subject(struct str *out, const struct subject *s, const char *node)
 			str_addc(out, ' ');
 		card_of(out, s);
 		break;
-	case SUBJECT_CLUSTER: str_add(out, msg_format(MSG_words_cluster)); break;
+	case SUBJECT_CLUSTER:
+		str_add(out, msg_format(MSG_words_cluster));
+		break;
 	case SUBJECT_PATH:
 		if (is_all(s->id))
 			str_add(out, msg_format(MSG_words_storage));
@@ -93,20 +98,26 @@ void words_subject(struct str *out, const struct subject *s, const char *node)
 const char *words_subjects(enum subject_kind kind, int64_t count)
 {
 	static const enum msg one[SUBJECT_KINDS] = {
-		[SUBJECT_CLUSTER] = MSG_one_cluster, [SUBJECT_NODE] = MSG_one_node,
-		[SUBJECT_CARD] = MSG_one_card,       [SUBJECT_LINK] = MSG_one_link,
-		[SUBJECT_PAIR] = MSG_one_pair,       [SUBJECT_PATH] = MSG_one_path,
+		[SUBJECT_CLUSTER] = MSG_one_cluster,
+		[SUBJECT_NODE] = MSG_one_node,
+		[SUBJECT_CARD] = MSG_one_card,
+		[SUBJECT_LINK] = MSG_one_link,
+		[SUBJECT_PAIR] = MSG_one_pair,
+		[SUBJECT_PATH] = MSG_one_path,
 		[SUBJECT_ENVIRONMENT] = MSG_one_environment,
 	};
 	static const enum msg many[SUBJECT_KINDS] = {
-		[SUBJECT_CLUSTER] = MSG_many_clusters, [SUBJECT_NODE] = MSG_many_nodes,
-		[SUBJECT_CARD] = MSG_many_cards,       [SUBJECT_LINK] = MSG_many_links,
-		[SUBJECT_PAIR] = MSG_many_pairs,       [SUBJECT_PATH] = MSG_many_paths,
+		[SUBJECT_CLUSTER] = MSG_many_clusters,
+		[SUBJECT_NODE] = MSG_many_nodes,
+		[SUBJECT_CARD] = MSG_many_cards,
+		[SUBJECT_LINK] = MSG_many_links,
+		[SUBJECT_PAIR] = MSG_many_pairs,
+		[SUBJECT_PATH] = MSG_many_paths,
 		[SUBJECT_ENVIRONMENT] = MSG_many_environments,
 	};
 
-	return count == 1 ? msg_format(one[kind]) : say_list(many[kind], (const char *const[]){
-	                                                                         words_count(count), NULL});
+	return count == 1 ? msg_format(one[kind])
+	                  : say_list(many[kind], (const char *const[]){words_count(count), NULL});
 }
 
 const char *words_count(int64_t count)
@@ -128,7 +139,10 @@ const char *words_count(int64_t count)
 
 /* --- names -------------------------------------------------------------------- */
 
-static size_t stem(const char *name) { return strcspn(name, "_"); }
+static size_t stem(const char *name)
+{
+	return strcspn(name, "_");
+}
 
 static bool same_stem(const char *a, const char *b)
 {
@@ -184,12 +198,14 @@ const char *words_verdict(enum verdict verdict)
 static bool is_share(const char *stat)
 {
 	return strcmp(stat, stat_name(STAT_F95)) == 0 || strcmp(stat, stat_name(STAT_CV)) == 0 ||
-	       strcmp(stat, stat_name(STAT_DIP_SHARE)) == 0 || strcmp(stat, stat_name(STAT_DRIFT)) == 0;
+	       strcmp(stat, stat_name(STAT_DIP_SHARE)) == 0 ||
+	       strcmp(stat, stat_name(STAT_DRIFT)) == 0;
 }
 
 const char *words_value(const struct rule_info *rule, double value)
 {
-	return is_share(rule->stat) ? fmt_measure(100 * value, "%") : fmt_measure(value, rule->unit);
+	return is_share(rule->stat) ? fmt_measure(100 * value, "%")
+	                            : fmt_measure(value, rule->unit);
 }
 
 static void add_stat(struct str *out, const char *stat)
@@ -237,12 +253,15 @@ static void add_share(struct str *out, const struct finding *f)
 {
 	double percent = 100 * f->value / f->limit;
 
-	if (f->verdict != VERDICT_FAIL || !f->has_value || !(f->limit > 0) || !(f->value > 0) || !isfinite(percent))
+	if (f->verdict != VERDICT_FAIL || !f->has_value || !(f->limit > 0) || !(f->value > 0) ||
+	    !isfinite(percent))
 		return;
 	if (percent < 99.5)
-		str_addf(out, ", %s", say(MSG_words_share, tmpf("%.*f", percent < 9.95 ? 1 : 0, percent)));
+		str_addf(out, ", %s",
+		         say(MSG_words_share, tmpf("%.*f", percent < 9.95 ? 1 : 0, percent)));
 	else if (percent >= 200)
-		str_addf(out, ", %s", say(MSG_words_times, tmpf("%.*f", percent < 995 ? 1 : 0, percent / 100)));
+		str_addf(out, ", %s",
+		         say(MSG_words_times, tmpf("%.*f", percent < 995 ? 1 : 0, percent / 100)));
 }
 
 void words_limit(struct str *out, const struct finding *f)

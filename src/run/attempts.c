@@ -80,7 +80,8 @@ static uint64_t thing_hash(const struct reading *r)
 
 	for (int i = 0; i < r->subject.n_ends; i++)
 		h = mix(mix(mix(h + (uint64_t)r->subject.ends[i].port, r->subject.ends[i].node),
-		            r->subject.ends[i].card), r->subject.ends[i].nic);
+		            r->subject.ends[i].card),
+		        r->subject.ends[i].nic);
 	return h;
 }
 
@@ -141,10 +142,14 @@ static bool replaceable(const struct reading *r)
 static int badness(enum outcome outcome)
 {
 	switch (outcome) {
-	case OUTCOME_FAILED: return 3;
-	case OUTCOME_TIMED_OUT: return 2;
-	case OUTCOME_MEASURED: return 1;
-	default: return 0;
+	case OUTCOME_FAILED:
+		return 3;
+	case OUTCOME_TIMED_OUT:
+		return 2;
+	case OUTCOME_MEASURED:
+		return 1;
+	default:
+		return 0;
 	}
 }
 
@@ -156,9 +161,12 @@ static bool worse(const struct reading *r, const struct reading *stands)
 	if (r->value_kind != VALUE_NUMBER || stands->value_kind != VALUE_NUMBER)
 		return false;
 	switch (stands->better) {
-	case BETTER_HIGHER: return r->value < stands->value;
-	case BETTER_LOWER: return r->value > stands->value;
-	case BETTER_NEITHER: break;
+	case BETTER_HIGHER:
+		return r->value < stands->value;
+	case BETTER_LOWER:
+		return r->value > stands->value;
+	case BETTER_NEITHER:
+		break;
 	}
 	return false;
 }
@@ -336,10 +344,10 @@ static void works_make(struct works *w, const struct rundir *run)
 	w->list = arena_array(w->arena, (size_t)(m.count + run->n_done), sizeof(*w->list));
 	for (int64_t i = 0; i < m.count; i++)
 		if (m.list[i].reading->work)
-			w->list[w->count++] = (struct work){
-				.id = m.list[i].reading->work,
-				.attempt = m.list[i].attempt,
-				.owed = !m.list[i].dropped && replaceable(m.list[i].reading)};
+			w->list[w->count++] = (struct work){.id = m.list[i].reading->work,
+			                                    .attempt = m.list[i].attempt,
+			                                    .owed = !m.list[i].dropped &&
+			                                            replaceable(m.list[i].reading)};
 	for (int64_t i = 0; i < run->n_done; i++)
 		w->list[w->count++] = (struct work){.id = run->done[i], .done = true};
 	unite(w);

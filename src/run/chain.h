@@ -29,13 +29,13 @@ static inline const char *lines_at(const struct lines *l, int64_t i, size_t *len
 
 struct chain {
 	const struct lines *lines;
-	bool whole;     /* check all; else only the digest of the last line */
+	bool whole; /* check all; else only the digest of the last line */
 	pthread_t thread;
 	bool threaded;
 	/* results */
-	int64_t linked; /* lines that end like a line of a journal */
-	int64_t broken; /* number (from 1) of the first line that does not fit, 0: none */
-	bool broken_form; /* its ending is missing or counts wrong; else the digest differs */
+	int64_t linked;        /* lines that end like a line of a journal */
+	int64_t broken;        /* number (from 1) of the first line that does not fit, 0: none */
+	bool broken_form;      /* its ending is missing or counts wrong; else the digest differs */
 	char head[SHA256_HEX]; /* of the last line; "" without lines */
 };
 

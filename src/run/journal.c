@@ -31,12 +31,12 @@ struct journal {
 	bool torn;             /* a piece behind them could not be cut off */
 	_Atomic int64_t readings;
 
-	pthread_mutex_t lock;  /* of all above and below */
+	pthread_mutex_t lock; /* of all above and below */
 	pthread_cond_t changed, synced;
 	pthread_t thread;
 	bool stop, urgent;
 	int64_t synced_size;
-	int sync_errno;        /* first failure, 0: none */
+	int sync_errno; /* first failure, 0: none */
 };
 
 /* --- the fsync thread ------------------------------------------------------- */
@@ -209,7 +209,10 @@ enum status journal_work_done(struct journal *j, const char *work, struct error 
 	return put_own(j, "work", "work", work, NULL, 0, err);
 }
 
-int64_t journal_readings(const struct journal *j) { return j->readings; }
+int64_t journal_readings(const struct journal *j)
+{
+	return j->readings;
+}
 
 /* --- sync, close --------------------------------------------------------------- */
 

@@ -23,13 +23,19 @@ struct member {
 };
 
 struct table {
-	const char *path; /* "subject." in messages */
+	const char *path;             /* "subject." in messages */
 	const struct member *members; /* at most 64 */
 	int count;
 };
 
-#define MEMBER(name, at, take, required) {name, sizeof(name) - 1, at, take, required}
-#define TABLE(path, list) {path, list, (int)(sizeof(list) / sizeof(*(list)))}
+#define MEMBER(name, at, take, required)                                                           \
+	{                                                                                          \
+		name, sizeof(name) - 1, at, take, required                                         \
+	}
+#define TABLE(path, list)                                                                          \
+	{                                                                                          \
+		path, list, (int)(sizeof(list) / sizeof(*(list)))                                  \
+	}
 
 /* Says why, unless something deeper did already; always false. */
 static bool bad(struct line_parser *p, const char *why)
@@ -174,13 +180,13 @@ static bool take_version(struct line_parser *p, struct scan *s, void *field)
 }
 
 /* The words of the contracts. */
-#define TAKE_WORD(type, tag)                                                                \
-	static bool take_##type(struct line_parser *p, struct scan *s, void *field)         \
-	{                                                                                   \
-		struct scan_text text;                                                      \
-                                                                                            \
-		return scan_string(s, &text) &&                                             \
-		       type##_parse(keep(p, &text, true), (enum tag *)field);               \
+#define TAKE_WORD(type, tag)                                                                       \
+	static bool take_##type(struct line_parser *p, struct scan *s, void *field)                \
+	{                                                                                          \
+		struct scan_text text;                                                             \
+                                                                                                   \
+		return scan_string(s, &text) &&                                                    \
+		       type##_parse(keep(p, &text, true), (enum tag *)field);                      \
 	}
 
 TAKE_WORD(subject_kind, subject_kind)
@@ -312,7 +318,7 @@ static const struct member stats_members[] = {
 #define X(id, name) MEMBER(name, STAT_##id * sizeof(double), take_stat, false),
 	STAT_LIST(X)
 #undef X
-	MEMBER("ci", 0, take_ci, false),
+		MEMBER("ci", 0, take_ci, false),
 };
 static const struct table stats_table = TABLE("stats.", stats_members);
 

@@ -8,8 +8,8 @@
 #include "run/intern.h"
 
 #define JOURNAL_FILE "readings.jsonl"
-#define RUN_FILE "run.json"
-#define RAW_DIR "raw"
+#define RUN_FILE     "run.json"
+#define RAW_DIR      "raw"
 
 enum line_kind {
 	LINE_READING,
@@ -26,7 +26,7 @@ struct line {
 	const char *run_sha256; /* LINE_START */
 	const char *work;       /* LINE_WORK */
 	const char *state;
-	int64_t readings;       /* LINE_END */
+	int64_t readings; /* LINE_END */
 };
 
 /* Where texts go: into the arena, through the table if there is one. */

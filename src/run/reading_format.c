@@ -41,9 +41,15 @@ static void put_subject(struct json_out *j, const struct subject *s)
 static void put_value(struct json_out *j, const struct reading *r)
 {
 	switch (r->value_kind) {
-	case VALUE_NUMBER: json_put_number(j, "value", r->value); break;
-	case VALUE_TEXT: json_put_string(j, "value", r->text); break;
-	case VALUE_NONE: json_put_null(j, "value"); break;
+	case VALUE_NUMBER:
+		json_put_number(j, "value", r->value);
+		break;
+	case VALUE_TEXT:
+		json_put_string(j, "value", r->text);
+		break;
+	case VALUE_NONE:
+		json_put_null(j, "value");
+		break;
 	}
 }
 

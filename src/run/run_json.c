@@ -13,12 +13,16 @@ struct text_row {
 	bool required;
 };
 
-#define ROW(name, required) {#name, offsetof(struct run_info, name), required}
+#define ROW(name, required)                                                                        \
+	{                                                                                          \
+#name, offsetof(struct run_info, name), required                                   \
+	}
 
 static const struct text_row texts[] = {
-	ROW(id, true),      ROW(created, true),         ROW(version, true), ROW(build, true),
-	ROW(host, true),    ROW(command, true),         ROW(vendor, false), ROW(profile, false),
-	ROW(profile_sha256, false), ROW(budget, true),  ROW(seed, true),
+	ROW(id, true),      ROW(created, true),  ROW(version, true),
+	ROW(build, true),   ROW(host, true),     ROW(command, true),
+	ROW(vendor, false), ROW(profile, false), ROW(profile_sha256, false),
+	ROW(budget, true),  ROW(seed, true),
 };
 
 struct list_row {
@@ -26,7 +30,10 @@ struct list_row {
 	size_t at, count_at;
 };
 
-#define LIST(name) {#name, offsetof(struct run_info, name), offsetof(struct run_info, n_##name)}
+#define LIST(name)                                                                                 \
+	{                                                                                          \
+#name, offsetof(struct run_info, name), offsetof(struct run_info, n_##name)        \
+	}
 
 static const struct list_row lists[] = {LIST(storage), LIST(only), LIST(skip), LIST(settings)};
 
@@ -96,7 +103,8 @@ static enum status read_list(char *base, const struct list_row *row, struct aren
 	if (!cJSON_IsArray(n))
 		return error_set(err, ST_PARSE, MSG_run_member, json_place(doc, n), row->name);
 	list = arena_array(arena, (size_t)cJSON_GetArraySize(n) + 1, sizeof(*list));
-	cJSON_ArrayForEach(item, n) {
+	cJSON_ArrayForEach(item, n)
+	{
 		if (!cJSON_IsString(item))
 			return error_set(err, ST_PARSE, MSG_run_member, json_place(doc, item),
 			                 row->name);

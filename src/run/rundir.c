@@ -31,15 +31,15 @@ struct opening {
 	struct chain chain;
 	struct line_parser parser;
 	struct intern intern;
-	bool started;             /* line 1 is a start line */
-	bool run_changed;         /* run.json is not what the start line digests */
-	bool ended;               /* the last line is an end line */
+	bool started;              /* line 1 is a start line */
+	bool run_changed;          /* run.json is not what the start line digests */
+	bool ended;                /* the last line is an end line */
 	int64_t count_at, counted; /* first end line with a wrong count; its count */
-	int64_t bad_at;           /* first line that cannot be used, 0: none */
+	int64_t bad_at;            /* first line that cannot be used, 0: none */
 	const char *bad_why;
 	bool bad_newer;
 	int64_t resumes_cap, done_cap;
-	int64_t *resumed_at;      /* from malloc until finished */
+	int64_t *resumed_at; /* from malloc until finished */
 	const char **done;
 };
 
@@ -207,7 +207,10 @@ static void take_lines(struct opening *o)
 
 /* --- what it amounts to --------------------------------------------------------------- */
 
-static const char *number(int64_t n) { return tmpf("%lld", (long long)n); }
+static const char *number(int64_t n)
+{
+	return tmpf("%lld", (long long)n);
+}
 
 static void settle(struct rundir *run, enum journal_state state, const char *trouble)
 {
@@ -227,8 +230,8 @@ static bool altered(struct opening *o)
 		                            number(c->broken)));
 	else if (o->bad_at && o->bad_at == o->lines.count && !o->bad_newer)
 		/* No later line vouches for the last one. */
-		settle(o->run, JOURNAL_ALTERED, say(MSG_line_at, JOURNAL_FILE, number(o->bad_at),
-		                                    o->bad_why));
+		settle(o->run, JOURNAL_ALTERED,
+		       say(MSG_line_at, JOURNAL_FILE, number(o->bad_at), o->bad_why));
 	else if (!o->bad_at && o->run_changed)
 		settle(o->run, JOURNAL_ALTERED, say(MSG_run_changed, RUN_FILE));
 	else if (!o->bad_at && o->count_at)

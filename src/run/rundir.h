@@ -28,21 +28,21 @@ struct rundir {
 	struct reading *readings; /* in journal order, all attempts */
 	int64_t n_readings;
 	enum journal_state state;
-	const char *trouble;      /* what is wrong, with the line; NULL if intact or
+	const char *trouble; /* what is wrong, with the line; NULL if intact or
 	                             cut between two lines, never NULL if altered or
 	                             unreadable */
-	const char *digest;       /* head of the chain: of the last whole line; ""
+	const char *digest;  /* head of the chain: of the last whole line; ""
 	                             if there is none */
-	const char *ended;        /* time of the last line that has one, or NULL */
+	const char *ended;   /* time of the last line that has one, or NULL */
 	int n_resumes;
 	const int64_t *resumed_at; /* n_resumes: readings before each resume line */
-	const char *const *done;  /* ids of finished work, one a done line */
+	const char *const *done;   /* ids of finished work, one a done line */
 	int64_t n_done;
-	int64_t n_lines;          /* whole lines */
-	char *map;                /* the journal's text */
+	int64_t n_lines; /* whole lines */
+	char *map;       /* the journal's text */
 	size_t map_len;
-	size_t whole_len;         /* without a torn last line */
-	struct works *works;      /* attempts by unit of work, made when asked for */
+	size_t whole_len;    /* without a torn last line */
+	struct works *works; /* attempts by unit of work, made when asked for */
 };
 
 enum rundir_flags {

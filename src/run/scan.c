@@ -373,12 +373,19 @@ bool scan_skip(struct scan *s)
 	double number;
 
 	switch (scan_peek(s)) {
-	case '"': return scan_string(s, &text);
-	case '{': return scan_object(s, skip_member, NULL);
-	case '[': return scan_array(s, skip_element, NULL);
-	case 't': return scan_word(s, "true") || fault(s, SCAN_SYNTAX);
-	case 'f': return scan_word(s, "false") || fault(s, SCAN_SYNTAX);
-	case 'n': return scan_word(s, "null") || fault(s, SCAN_SYNTAX);
-	default: return scan_number(s, &number);
+	case '"':
+		return scan_string(s, &text);
+	case '{':
+		return scan_object(s, skip_member, NULL);
+	case '[':
+		return scan_array(s, skip_element, NULL);
+	case 't':
+		return scan_word(s, "true") || fault(s, SCAN_SYNTAX);
+	case 'f':
+		return scan_word(s, "false") || fault(s, SCAN_SYNTAX);
+	case 'n':
+		return scan_word(s, "null") || fault(s, SCAN_SYNTAX);
+	default:
+		return scan_number(s, &number);
 	}
 }

@@ -48,12 +48,18 @@ static enum msg for_reason(const char *code, enum msg fallback)
 static enum msg for_outcome(const struct finding *f)
 {
 	switch (f->outcome) {
-	case OUTCOME_LOST: return MSG_advice_lost;
-	case OUTCOME_TIMED_OUT: return MSG_advice_hang;
-	case OUTCOME_FAILED: return MSG_advice_wrong;
-	case OUTCOME_UNSUPPORTED: return MSG_advice_absent;
-	case OUTCOME_NOT_MEASURED: return MSG_advice_not_measured;
-	default: return MSG_advice_generic;
+	case OUTCOME_LOST:
+		return MSG_advice_lost;
+	case OUTCOME_TIMED_OUT:
+		return MSG_advice_hang;
+	case OUTCOME_FAILED:
+		return MSG_advice_wrong;
+	case OUTCOME_UNSUPPORTED:
+		return MSG_advice_absent;
+	case OUTCOME_NOT_MEASURED:
+		return MSG_advice_not_measured;
+	default:
+		return MSG_advice_generic;
 	}
 }
 

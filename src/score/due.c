@@ -33,7 +33,10 @@ int64_t due_cards(const struct judging *j, int node)
 
 /* --- conditions ------------------------------------------------------------------- */
 
-static enum holds holds(bool yes) { return yes ? HOLDS_YES : HOLDS_NO; }
+static enum holds holds(bool yes)
+{
+	return yes ? HOLDS_YES : HOLDS_NO;
+}
 
 /* From the card row. What a guessed card says of itself may make a rule
  * apply, but cannot excuse it. */
@@ -82,10 +85,14 @@ static enum holds has_mig(const struct judging *j, int node)
 static enum holds has(const struct judging *j, enum has what, int node)
 {
 	switch (what) {
-	case HAS_CARD: return has_card(j, node);
-	case HAS_NVLINK: return has_nvlink(j);
-	case HAS_MIG: return has_mig(j, node);
-	default: return holds(j->profile->expect[what]);
+	case HAS_CARD:
+		return has_card(j, node);
+	case HAS_NVLINK:
+		return has_nvlink(j);
+	case HAS_MIG:
+		return has_mig(j, node);
+	default:
+		return holds(j->profile->expect[what]);
 	}
 }
 

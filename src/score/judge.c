@@ -41,12 +41,15 @@ static void settle(struct finding *f, enum verdict verdict, struct reason reason
 static enum verdict outcome_verdict(const struct rule *rule, const struct reading *r)
 {
 	switch (r->outcome) {
-	case OUTCOME_UNSUPPORTED: return rule->must_exist ? VERDICT_FAIL : VERDICT_NOT_APPLICABLE;
+	case OUTCOME_UNSUPPORTED:
+		return rule->must_exist ? VERDICT_FAIL : VERDICT_NOT_APPLICABLE;
 	case OUTCOME_FAILED:
-	case OUTCOME_LOST: return VERDICT_FAIL;
+	case OUTCOME_LOST:
+		return VERDICT_FAIL;
 	case OUTCOME_TIMED_OUT:
 		return r->subject.kind == SUBJECT_ENVIRONMENT ? VERDICT_NOT_MEASURED : VERDICT_FAIL;
-	default: break;
+	default:
+		break;
 	}
 	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_too_short)) == 0)
 		return VERDICT_TOO_SHORT;
@@ -137,10 +140,14 @@ bool judge_take(struct judging *j, const struct resolved *rr, const struct entry
 bool figure_worse(const struct resolved *rr, double a, double b)
 {
 	switch (rr->rule->limit.kind) {
-	case LIMIT_MIN: return a < b;
-	case LIMIT_MAX: return a > b;
-	case LIMIT_FRACTION: return rr->is_min ? a < b : a > b;
-	default: return fabs(a - rr->limit) > fabs(b - rr->limit);
+	case LIMIT_MIN:
+		return a < b;
+	case LIMIT_MAX:
+		return a > b;
+	case LIMIT_FRACTION:
+		return rr->is_min ? a < b : a > b;
+	default:
+		return fabs(a - rr->limit) > fabs(b - rr->limit);
 	}
 }
 
@@ -187,7 +194,10 @@ static void compare_ordered(struct judging *j, const struct resolved *rr, double
 	}
 }
 
-static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
 
 /* The other metric of the same subject, at the same operating point where
  * there are several. */
@@ -242,8 +252,7 @@ static void compare_fraction(struct judging *j, const struct resolved *rr, const
 		                      fmt_measure(rr->figure.value, rr->info->unit)));
 }
 
-static bool cell_accepts(struct judging *j, const char *column, const char *cell,
-                         const char *text)
+static bool cell_accepts(struct judging *j, const char *column, const char *cell, const char *text)
 {
 	if (j->matched.cell != cell || strcmp(j->matched.text, text) != 0) {
 		j->matched.cell = cell;
@@ -282,8 +291,12 @@ static void compare_f95(struct judging *j, const struct resolved *rr, struct fin
 	const char *n = tmpf("%.0f", stats[STAT_N]);
 
 	switch (f95_judge(stats, rr->limit, &f->resolution)) {
-	case F95_PASS: f->verdict = VERDICT_PASS; break;
-	case F95_FAIL: f->verdict = VERDICT_FAIL; break;
+	case F95_PASS:
+		f->verdict = VERDICT_PASS;
+		break;
+	case F95_FAIL:
+		f->verdict = VERDICT_FAIL;
+		break;
 	case F95_WARN:
 		settle(f, VERDICT_WARN,
 		       judging_reason_list(j, MSG_f95_near, (const char *const[]){NULL}));
@@ -312,8 +325,12 @@ static void compare_dips(struct judging *j, const struct resolved *rr, struct fi
 	const double *stats = f->evidence->stats;
 
 	switch (dips_judge(stats, rr->limit)) {
-	case DIPS_PASS: f->verdict = VERDICT_PASS; break;
-	case DIPS_FAIL: f->verdict = VERDICT_FAIL; break;
+	case DIPS_PASS:
+		f->verdict = VERDICT_PASS;
+		break;
+	case DIPS_FAIL:
+		f->verdict = VERDICT_FAIL;
+		break;
 	case DIPS_WARN:
 		settle(f, VERDICT_WARN,
 		       judging_reason(j, MSG_dips_few, tmpf("%.0f", stats[STAT_N]),
@@ -342,13 +359,23 @@ void judge_compare(struct judging *j, const struct resolved *rr, const struct en
 	}
 	switch (l->kind) {
 	case LIMIT_MIN:
-	case LIMIT_MAX: compare_ordered(j, rr, rr->warn, f); break;
-	case LIMIT_NUMBER: f->verdict = f->value == l->number ? VERDICT_PASS : VERDICT_FAIL; break;
+	case LIMIT_MAX:
+		compare_ordered(j, rr, rr->warn, f);
+		break;
+	case LIMIT_NUMBER:
+		f->verdict = f->value == l->number ? VERDICT_PASS : VERDICT_FAIL;
+		break;
 	case LIMIT_TEXT:
 		f->verdict = strcmp(f->text, l->text) == 0 ? VERDICT_PASS : VERDICT_FAIL;
 		break;
-	case LIMIT_FRACTION: compare_fraction(j, rr, e, f); break;
-	case LIMIT_ROW: compare_row(j, rr, f); break;
-	case LIMIT_EXISTS: f->verdict = f->text ? VERDICT_PASS : VERDICT_FAIL; break;
+	case LIMIT_FRACTION:
+		compare_fraction(j, rr, e, f);
+		break;
+	case LIMIT_ROW:
+		compare_row(j, rr, f);
+		break;
+	case LIMIT_EXISTS:
+		f->verdict = f->text ? VERDICT_PASS : VERDICT_FAIL;
+		break;
 	}
 }

@@ -12,19 +12,19 @@
 /* A rule with its limit resolved for the card of this run. */
 struct resolved {
 	const struct rule *rule;
-	struct rule_info *info; /* the scorecard's copy */
+	struct rule_info *info;      /* the scorecard's copy */
 	const struct series *series; /* NULL: no reading of the metric */
-	struct figure figure;   /* of the card row; trust TRUST_NONE otherwise */
-	const char *cell;       /* LIMIT_ROW: the cell, NULL if empty */
+	struct figure figure;        /* of the card row; trust TRUST_NONE otherwise */
+	const char *cell;            /* LIMIT_ROW: the cell, NULL if empty */
 	bool cell_trusted;
-	double limit;           /* NaN: depends on the subject, or unknown */
-	double warn;            /* NaN: none */
+	double limit; /* NaN: depends on the subject, or unknown */
+	double warn;  /* NaN: none */
 	bool is_min;
-	bool never_fails;       /* fail becomes warn */
-	bool unproven;          /* pass becomes warn as well: identity unproven */
-	int64_t first, end;     /* its findings */
-	int64_t combined_at;    /* the finding that is made of many, -1: none */
-	int64_t combined;       /* subjects it is made of */
+	bool never_fails;    /* fail becomes warn */
+	bool unproven;       /* pass becomes warn as well: identity unproven */
+	int64_t first, end;  /* its findings */
+	int64_t combined_at; /* the finding that is made of many, -1: none */
+	int64_t combined;    /* subjects it is made of */
 };
 
 struct judging {
@@ -35,16 +35,16 @@ struct judging {
 	const struct metric_set *metrics;
 	const struct score_options *options;
 	struct index index;
-	int card_row;         /* -1: not known */
+	int card_row; /* -1: not known */
 	bool card_guessed;
-	const char *card;     /* key or NULL */
-	const char *form;     /* NULL: not known */
+	const char *card;       /* key or NULL */
+	const char *form;       /* NULL: not known */
 	struct resolved *rules; /* by criterion, then as in the profile */
 	int n_rules;
 	struct finding *findings; /* malloc */
 	int64_t n_findings, cap_findings;
-	int *stamp;           /* per subject: 1 + last rule that met it */
-	int64_t *node_mark;   /* per node and one before: last mark, to visit each once */
+	int *stamp;         /* per subject: 1 + last rule that met it */
+	int64_t *node_mark; /* per node and one before: last mark, to visit each once */
 	int64_t mark;
 	const char *advice[MSG_COUNT];
 	/* The last comparison of a text with a cell: cards of a cluster say the
@@ -61,10 +61,10 @@ struct finding *finding_add(struct judging *j, const struct resolved *rr);
 
 /* A reason in the scorecard's arena. */
 struct reason judging_reason_list(struct judging *j, enum msg id, const char *const *args);
-#define judging_reason(j, id, ...) \
+#define judging_reason(j, id, ...)                                                                 \
 	judging_reason_list(j, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 const char *judging_text_list(struct judging *j, enum msg id, const char *const *args);
-#define judging_text(j, id, ...) \
+#define judging_text(j, id, ...)                                                                   \
 	judging_text_list(j, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* How bad a verdict is for what it decides; higher is worse. */

@@ -73,13 +73,16 @@ static const char *limit_text(struct judging *j, const struct resolved *rr)
 		return judging_text(j, MSG_limit_max, fmt_measure(l->number, rr->info->unit));
 	case LIMIT_NUMBER:
 		return judging_text(j, MSG_limit_equals, fmt_measure(l->number, rr->info->unit));
-	case LIMIT_TEXT: return judging_text(j, MSG_limit_equals, l->text);
-	case LIMIT_FRACTION: return share_text(j, rr);
+	case LIMIT_TEXT:
+		return judging_text(j, MSG_limit_equals, l->text);
+	case LIMIT_FRACTION:
+		return share_text(j, rr);
 	case LIMIT_ROW:
 		if (j->card_row < 0)
 			return judging_text(j, MSG_limit_unknown_card, l->of);
 		return judging_text(j, MSG_limit_row, l->of, j->card, rr->cell ? rr->cell : "-");
-	case LIMIT_EXISTS: break;
+	case LIMIT_EXISTS:
+		break;
 	}
 	return judging_text_list(j, MSG_limit_exists, (const char *const[]){NULL});
 }
@@ -157,8 +160,12 @@ void rule_resolve(struct judging *j, const struct rule *rule, struct resolved *r
 	rr->info = copy_info(j->arena, &rule->info);
 	rr->series = index_series(&j->index, rule->metric->name);
 	switch (rule->limit.kind) {
-	case LIMIT_FRACTION: resolve_fraction(j, rr); break;
-	case LIMIT_ROW: resolve_row(j, rr); break;
+	case LIMIT_FRACTION:
+		resolve_fraction(j, rr);
+		break;
+	case LIMIT_ROW:
+		resolve_row(j, rr);
+		break;
 	case LIMIT_MIN:
 	case LIMIT_MAX:
 	case LIMIT_NUMBER:
@@ -168,7 +175,8 @@ void rule_resolve(struct judging *j, const struct rule *rule, struct resolved *r
 			rr->warn = rule->warn;
 		break;
 	case LIMIT_TEXT:
-	case LIMIT_EXISTS: break;
+	case LIMIT_EXISTS:
+		break;
 	}
 	rr->info->limit = limit_text(j, rr);
 }

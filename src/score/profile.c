@@ -36,7 +36,10 @@ static const char *const top_keys[] = {"v",      "name",     "title", "extends",
 
 /* --- the chain -------------------------------------------------------------------- */
 
-static bool is_path(const char *name) { return strchr(name, '/') || str_ends(name, ".json"); }
+static bool is_path(const char *name)
+{
+	return strchr(name, '/') || str_ends(name, ".json");
+}
 
 static enum status missing(struct loader *l, const char *name)
 {
@@ -540,8 +543,17 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-const char *profile_name(const struct profile *p) { return p->name; }
+const char *profile_name(const struct profile *p)
+{
+	return p->name;
+}
 
-const char *profile_sha256(const struct profile *p) { return p->sha256; }
+const char *profile_sha256(const struct profile *p)
+{
+	return p->sha256;
+}
 
-const char *profile_card(const struct profile *p) { return p->card; }
+const char *profile_card(const struct profile *p)
+{
+	return p->card;
+}

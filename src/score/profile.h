@@ -17,12 +17,12 @@
 /* How the subjects of a rule become one figure. spread: largest less smallest;
  * of words: how many different ones less one. worst and best follow the
  * direction of the limit. */
-#define SCOPE_WORDS(X)         \
-	X(EACH, "each")        \
-	X(WORST, "worst")      \
-	X(BEST, "best")        \
-	X(MEDIAN, "median")    \
-	X(SUM, "sum")          \
+#define SCOPE_WORDS(X)                                                                             \
+	X(EACH, "each")                                                                            \
+	X(WORST, "worst")                                                                          \
+	X(BEST, "best")                                                                            \
+	X(MEDIAN, "median")                                                                        \
+	X(SUM, "sum")                                                                              \
 	X(SPREAD, "spread")
 
 enum scope {
@@ -55,29 +55,29 @@ struct limit {
 	double tolerance;               /* LIMIT_ROW: relative */
 };
 
-#define BAND_FAIL 0.85
-#define BAND_WARN 0.92
+#define BAND_FAIL    0.85
+#define BAND_WARN    0.92
 #define BAND_SOURCES 2
 
 /* What must hold on the expected inventory for a rule to be due. */
-#define HAS_WORDS(X)                           \
-	X(CARD, "card")                        \
-	X(NVLINK, "nvlink")                    \
-	X(RDMA, "rdma")                        \
-	X(SHARED_STORAGE, "shared_storage")    \
+#define HAS_WORDS(X)                                                                               \
+	X(CARD, "card")                                                                            \
+	X(NVLINK, "nvlink")                                                                        \
+	X(RDMA, "rdma")                                                                            \
+	X(SHARED_STORAGE, "shared_storage")                                                        \
 	X(MIG, "mig")
 
 enum has {
 #define X(name, text) HAS_##name,
 	HAS_WORDS(X)
 #undef X
-	HAS_COUNT
+		HAS_COUNT
 };
 
 struct when {
-	const char *form; /* NULL: any */
+	const char *form;             /* NULL: any */
 	int64_t nodes_min, cards_min; /* 0: none; cards of the whole cluster */
-	unsigned has, lacks; /* bits 1 << HAS_… */
+	unsigned has, lacks;          /* bits 1 << HAS_… */
 };
 
 #define STAT_VALUE (-1) /* the reading's value itself */

@@ -9,7 +9,10 @@
 
 #include "base/unit.h"
 
-const char *member_place(const struct member *m) { return json_place(m->doc, m->node); }
+const char *member_place(const struct member *m)
+{
+	return json_place(m->doc, m->node);
+}
 
 struct member member_child(const struct member *object, const char *key)
 {

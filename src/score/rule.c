@@ -27,7 +27,10 @@ static const char *const stat_words[] = {
 		NULL,
 };
 
-const char *scope_name(enum scope scope) { return scopes[scope]; }
+const char *scope_name(enum scope scope)
+{
+	return scopes[scope];
+}
 
 /* --- plain members ---------------------------------------------------------------- */
 
@@ -109,9 +112,12 @@ static const char *stat_unit(int stat)
 	case STAT_BLOCK:
 	case STAT_DIP_SHARE:
 	case STAT_DIP_LO95:
-	case STAT_DRIFT: return "1";
-	case STAT_DIP_LONGEST_S: return "s";
-	default: return NULL;
+	case STAT_DRIFT:
+		return "1";
+	case STAT_DIP_LONGEST_S:
+		return "s";
+	default:
+		return NULL;
 	}
 }
 

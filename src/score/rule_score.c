@@ -276,13 +276,15 @@ static bool applies(struct pass *p, int node, int64_t count)
 	const char *why;
 
 	switch (when_holds(p->j, p->rr->rule, node, &why)) {
-	case HOLDS_YES: return true;
+	case HOLDS_YES:
+		return true;
 	case HOLDS_NO:
 		p->unmet += count;
 		if (!p->unmet_why)
 			p->unmet_why = arena_str(&p->j->scratch, why);
 		return false;
-	case HOLDS_UNKNOWN: break;
+	case HOLDS_UNKNOWN:
+		break;
 	}
 	p->unknown += count;
 	if (!p->unknown_why)
@@ -435,9 +437,12 @@ static int64_t owed_spanning(const struct pass *p)
 	int64_t nodes = p->j->run->info.expected_nodes;
 
 	switch (p->rr->rule->metric->subject) {
-	case SUBJECT_PAIR: return nodes * (nodes - 1) / 2;
-	case SUBJECT_PATH: return p->j->run->info.n_storage ? p->j->run->info.n_storage : 1;
-	default: return 1;
+	case SUBJECT_PAIR:
+		return nodes * (nodes - 1) / 2;
+	case SUBJECT_PATH:
+		return p->j->run->info.n_storage ? p->j->run->info.n_storage : 1;
+	default:
+		return 1;
 	}
 }
 

@@ -17,8 +17,7 @@ struct metric_set {
 	const struct metric *planned;       /* ends with name NULL; may be NULL */
 };
 /* *is_planned may be NULL. */
-const struct metric *metric_find(const struct metric_set *set, const char *name,
-                                 bool *is_planned);
+const struct metric *metric_find(const struct metric_set *set, const char *name, bool *is_planned);
 
 struct profile; /* score/profile.h */
 

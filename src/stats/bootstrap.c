@@ -161,8 +161,8 @@ enum status bootstrap_median(const double *value, size_t n, size_t block, uint64
 	return ST_OK;
 }
 
-enum status bootstrap_ratio(const double *a, const double *b, size_t n, size_t block,
-                            uint64_t seed, struct estimate *out)
+enum status bootstrap_ratio(const double *a, const double *b, size_t n, size_t block, uint64_t seed,
+                            struct estimate *out)
 {
 	double draw[BOOTSTRAP_DRAWS];
 	const double half = 0.5;

@@ -21,8 +21,8 @@ enum status fleet_compare(const double *value, size_t n, double noise, enum bett
 	out->median = median(value, n);
 	if (out->median <= 0)
 		return ST_RANGE;
-	out->spread = fmax(MAD_TO_SD * median_deviation(value, n, out->median),
-	                   noise * out->median);
+	out->spread =
+		fmax(MAD_TO_SD * median_deviation(value, n, out->median), noise * out->median);
 	for (size_t i = 0; i < n; i++) {
 		double worse = (out->median - value[i]) / out->spread;
 

@@ -10,7 +10,7 @@
 #include "assay/reading.h"
 #include "assay/status.h"
 
-#define FLEET_LEAST 8   /* like subjects needed */
+#define FLEET_LEAST 8    /* like subjects needed */
 #define FLEET_ALPHA 1e-3 /* chance of one false alarm a run, all tests together */
 
 struct fleet {

@@ -17,7 +17,7 @@
 /* Windows that make a short run, which can pass but never fail, and the long
  * run it is extended to when it did not pass. */
 #define F95_SHORT 120
-#define F95_LONG 1200
+#define F95_LONG  1200
 /* Below this many windows F95 is hardly more than the range, and is absent. */
 #define F95_LEAST 40
 /* A long run whose F95 is at most this much over the limit warns. */

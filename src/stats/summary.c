@@ -14,9 +14,9 @@ static void fill_order(const struct samples *s, double stats[STATS])
 		enum stat_id stat;
 		double p;
 	} points[] = {
-		{STAT_MIN, 0},       {STAT_P2_5, 0.025}, {STAT_P50, 0.5}, {STAT_MEDIAN, 0.5},
-		{STAT_P95, 0.95},    {STAT_P97_5, 0.975}, {STAT_P99, 0.99}, {STAT_P99_9, 0.999},
-		{STAT_MAX, 1},
+		{STAT_MIN, 0},      {STAT_P2_5, 0.025},  {STAT_P50, 0.5},
+		{STAT_MEDIAN, 0.5}, {STAT_P95, 0.95},    {STAT_P97_5, 0.975},
+		{STAT_P99, 0.99},   {STAT_P99_9, 0.999}, {STAT_MAX, 1},
 	};
 	double *sorted = sorted_copy(s->value, s->n);
 

@@ -24,9 +24,10 @@ struct figure {
 	const char *params;
 };
 
-#define GEMM(dtype) "{\"m\":8192,\"n\":8192,\"k\":8192,\"dtype\":\"" dtype "\",\"window_s\":0.5," \
-                    "\"library\":\"cublas 12.4.5\",\"data\":\"normal\"," \
-                    "\"seed\":\"0123456789abcdef\"}"
+#define GEMM(dtype)                                                                                \
+	"{\"m\":8192,\"n\":8192,\"k\":8192,\"dtype\":\"" dtype "\",\"window_s\":0.5,"              \
+	"\"library\":\"cublas 12.4.5\",\"data\":\"normal\","                                       \
+	"\"seed\":\"0123456789abcdef\"}"
 
 /* By probe: a unit of work ends where the probe changes. */
 static const struct figure card_figures[] = {
@@ -42,7 +43,7 @@ static const struct figure card_figures[] = {
 	{"gemm", "gemm_bf16_tflops", "TFLOP/s", BETTER_HIGHER, 270, 0.01, NULL, GEMM("bf16")},
 	{"gemm", "gemm_wrong_elements", "1", BETTER_LOWER, 0, 0, NULL, GEMM("all")},
 	{"membw", "membw_triad_gbs", "GB/s", BETTER_HIGHER, 1780, 0.003, NULL,
-	 "{\"bytes\":8589934592,\"passes\":120,\"unroll\":4}"},
+         "{\"bytes\":8589934592,\"passes\":120,\"unroll\":4}"},
 	{"memtest", "memtest_errors", "1", BETTER_LOWER, 0, 0, NULL, "{\"patterns\":\"all\"}"},
 	{"jitter", "jitter_card_stolen", "1", BETTER_LOWER, 2e-5, 0.2, NULL, "{\"seconds\":10}"},
 };
@@ -52,12 +53,12 @@ static const struct figure node_figures[] = {
 	{"jitter", "jitter_cpu_stolen", "1", BETTER_LOWER, 1e-4, 0.2, NULL, "{\"seconds\":10}"},
 	{"jitter", "jitter_steal", "1", BETTER_LOWER, 0, 0, NULL, "{\"seconds\":10}"},
 	{"collective", "collective_allreduce_ring_busbw_gbs", "GB/s", BETTER_HIGHER, 233.4, 0.003,
-	 NULL, "{\"bytes\":4294967296,\"algorithm\":\"ring\",\"iterations\":20}"},
+         NULL, "{\"bytes\":4294967296,\"algorithm\":\"ring\",\"iterations\":20}"},
 	{"collective", "collective_wrong_elements", "1", BETTER_LOWER, 0, 0, NULL,
-	 "{\"bytes\":4294967296,\"algorithm\":\"ring\",\"iterations\":20}"},
+         "{\"bytes\":4294967296,\"algorithm\":\"ring\",\"iterations\":20}"},
 };
 
-#define CARD_ID "GPU-%08x-0000-4000-8000-%012x"
+#define CARD_ID     "GPU-%08x-0000-4000-8000-%012x"
 #define COUNT(list) (int)(sizeof(list) / sizeof(*(list)))
 
 struct maker {
@@ -174,7 +175,7 @@ static enum status add_all(struct maker *m, const struct figure *figures, int co
 {
 	enum status st = ST_OK;
 
-	for (int f = 0; f < count && *left > 0 && st == ST_OK; f++, (*left)--)
+	for (int f = 0; f<count && * left> 0 && st == ST_OK; f++, (*left)--)
 		st = add(m, &figures[f], index < 0 ? NULL : m->card, index, round, err);
 	return st == ST_OK ? end_unit(m, err) : st;
 }

@@ -28,12 +28,12 @@ static inline void near(double value, double expected, double tolerance, const c
 static inline void expect(const struct fio_result *r, const char *what, int reason)
 {
 	bool failed = reason == MSG_fio_io_error || reason == MSG_fio_nothing_done ||
-		      reason == MSG_fio_disagrees;
+	              reason == MSG_fio_disagrees;
 
 	if (reason == MEASURED ? r->outcome != OUTCOME_MEASURED
-			       : r->outcome == OUTCOME_MEASURED || (int)r->reason != reason)
+	                       : r->outcome == OUTCOME_MEASURED || (int)r->reason != reason)
 		fail_msg("%s: outcome %s, %s", what, outcome_name(r->outcome),
-			r->outcome == OUTCOME_MEASURED ? "" : say_list(r->reason, r->args));
+		         r->outcome == OUTCOME_MEASURED ? "" : say_list(r->reason, r->args));
 	if (reason == MEASURED)
 		return;
 	assert_int_equal(r->outcome, failed ? OUTCOME_FAILED : OUTCOME_NOT_MEASURED);

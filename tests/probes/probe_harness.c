@@ -18,7 +18,8 @@ static const char *value_of(struct probe_ctx *ctx, const char *name, const struc
 
 	*row = param_find(ctx->probe, name);
 	if (!*row)
-		fail_msg("probe %s asked for parameter %s, which has no row", ctx->probe->name, name);
+		fail_msg("probe %s asked for parameter %s, which has no row", ctx->probe->name,
+		         name);
 	return param_value(ctx->probe, *row, ctx->budget, h->settings, h->n_settings);
 }
 
@@ -65,7 +66,8 @@ static void check_reading(const struct probe_ctx *ctx, const struct reading *r)
 	struct json_doc doc;
 
 	if (!metric)
-		fail_msg("%s: metric %s is not listed", ctx->probe->name, r->metric ? r->metric : "?");
+		fail_msg("%s: metric %s is not listed", ctx->probe->name,
+		         r->metric ? r->metric : "?");
 	if (r->subject.kind != metric->subject)
 		fail_msg("%s: subject kind differs from the metric's", r->metric);
 	if (!r->subject.id)

@@ -44,7 +44,7 @@ struct harness {
 	int n_readings;
 	struct harness_raw raws[64];
 	int n_raws;
-	enum stage stage;  /* the last one reported */
+	enum stage stage; /* the last one reported */
 	double done;
 	int n_progress;
 	/* What save_raw answers; other than ST_OK nothing is kept. */

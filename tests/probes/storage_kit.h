@@ -99,20 +99,20 @@ static inline void fake_fio(struct place *p, const char *version, const char *bo
 
 	assert_non_null(f);
 	fprintf(f, "#!/bin/sh\nPATH='%s'\n[ \"$1\" = --version ] && { %s; }\n%s\n", p->path,
-		version, body);
+	        version, body);
 	fchmod(fileno(f), 0700);
 	fclose(f);
 	setenv("PATH", p->bin, 1);
 }
 
 /* Bodies of a fio: its version, a recorded output, the real one. */
-#define IS_FIO	     "echo fio-3.33; exit 0"
+#define IS_FIO       "echo fio-3.33; exit 0"
 #define SAMPLE(name) "cat '" TESTS_DIR "/probes/data/fio/" name "'"
-#define REAL	     "exec fio \"$@\""
+#define REAL         "exec fio \"$@\""
 
 /* All metrics but `said` have one reading, of this outcome and reason. */
-static inline void expect_rest(
-	const struct harness *h, enum outcome outcome, const char *code, const char *said)
+static inline void expect_rest(const struct harness *h, enum outcome outcome, const char *code,
+                               const char *said)
 {
 	for (int i = 0; i < METRICS; i++)
 		if (!said || !strstr(said, names[i]))

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 
-#define DATA	   TESTS_DIR "/probes/data/fio/"
+#define DATA       TESTS_DIR "/probes/data/fio/"
 #define FILE_LIMIT ((size_t)1 << 20)
 
 /* --- recorded ---------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ static void load(const char *name, struct str *out, struct str *err)
 {
 	*out = *err = (struct str){0};
 	if (file_read(out, tmpf(DATA "%s.stdout", name), FILE_LIMIT, NULL) != ST_OK)
-		assert_int_equal(
-			file_read(out, tmpf(DATA "%s.json", name), FILE_LIMIT, NULL), ST_OK);
+		assert_int_equal(file_read(out, tmpf(DATA "%s.json", name), FILE_LIMIT, NULL),
+		                 ST_OK);
 	file_read(err, tmpf(DATA "%s.stderr", name), FILE_LIMIT, NULL);
 }
 
@@ -131,7 +131,7 @@ static void test_every_sample(void **state)
 	(void)state;
 	assert_int_equal(file_read(&index, DATA "index.tsv", FILE_LIMIT, NULL), ST_OK);
 	for (char *save, *row = strtok_r(index.data, "\n", &save); row;
-		row = strtok_r(NULL, "\n", &save)) {
+	     row = strtok_r(NULL, "\n", &save)) {
 		struct fio_result r;
 		char *name;
 
@@ -145,8 +145,8 @@ static void test_every_sample(void **state)
 	arena_release(&arena);
 }
 
-static struct fio_result read_sample(
-	struct arena *arena, const char *name, const struct fio_asked *given)
+static struct fio_result read_sample(struct arena *arena, const char *name,
+                                     const struct fio_asked *given)
 {
 	struct fio_asked asked = *given;
 	struct fio_result r;
@@ -227,9 +227,9 @@ static void test_bins_match_percentiles(void **state)
 	near(fio_bins_percentile(twice, n, 0.95) / 1e3, r.clat.p95, 0.01 * r.clat.p95, "p95");
 	near(fio_bins_percentile(twice, n, 0.99) / 1e3, r.clat.p99, 0.01 * r.clat.p99, "p99");
 	near(fio_bins_percentile(twice, n, 0.999) / 1e3, r.clat.p99_9, 0.01 * r.clat.p99_9,
-		"p99.9");
+	     "p99.9");
 	near(fio_bins_percentile(twice, n, 0.9999) / 1e3, r.clat.p99_99, 0.01 * r.clat.p99_99,
-		"p99.99");
+	     "p99.99");
 	arena_release(&arena);
 }
 
@@ -260,8 +260,8 @@ static void test_bins(void **state)
 /* Whatever is cut off, a piece is no measurement. */
 static void test_truncation(void **state)
 {
-	static const char *const names[] = {
-		"ok-libaio-direct", "json-plus", "status-interval", "not-grouped"};
+	static const char *const names[] = {"ok-libaio-direct", "json-plus", "status-interval",
+	                                    "not-grouped"};
 	struct fio_asked asked = {0};
 
 	(void)state;
@@ -272,7 +272,7 @@ static void test_truncation(void **state)
 		load(names[i], &out, &err);
 		/* From the last document on, so that no earlier one is whole and last. */
 		whole = i == 2 ? (size_t)(strstr(out.data + out.len - 6700, "\n{\n") - out.data) + 3
-			       : 0;
+		               : 0;
 		for (size_t len = whole; len + 2 < out.len; len += 97) {
 			struct arena arena = {0};
 			char *piece = malloc(len + 1);
@@ -284,7 +284,7 @@ static void test_truncation(void **state)
 			fio_read(&r, &arena, piece, len, &asked);
 			reason = r.reason == MSG_fio_no_json ? MSG_fio_no_json : MSG_fio_not_json;
 			expect(&r, tmpf("%s cut at %zu", names[i], len),
-				len ? reason : MSG_fio_silent);
+			       len ? reason : MSG_fio_silent);
 			free(piece);
 			arena_release(&arena);
 		}

@@ -20,7 +20,8 @@ static const char * or (const char *given, const char *standard)
 
 static const char *entry(struct arena *arena, const struct made *m)
 {
-	return arena_strf(arena,
+	return arena_strf(
+		arena,
 		"{\"jobname\":\"rr\",\"groupid\":0,\"error\":%s,\"read\":{\"io_bytes\":%s,"
 		"\"io_kbytes\":4000,\"bw_bytes\":%s,\"iops\":%s,\"runtime\":%s,\"total_ios\":%s,"
 		"\"short_ios\":0,\"drop_ios\":0,\"slat_ns\":{\"min\":1,\"max\":300000,"
@@ -36,12 +37,12 @@ static const char *entry(struct arena *arena, const struct made *m)
 
 static const char *document(struct arena *arena, const char *list, const char *entries)
 {
-	return arena_strf(
-		arena, "{\n\"fio version\":\"fio-3.18\",\n\"%s\":[%s]\n}\n", list, entries);
+	return arena_strf(arena, "{\n\"fio version\":\"fio-3.18\",\n\"%s\":[%s]\n}\n", list,
+	                  entries);
 }
 
-static struct fio_result read_text(
-	struct arena *arena, const char *text, const struct fio_asked *asked)
+static struct fio_result read_text(struct arena *arena, const char *text,
+                                   const struct fio_asked *asked)
 {
 	struct fio_asked plain = {0};
 	struct fio_result r;
@@ -77,14 +78,26 @@ static void test_made_bad(void **state)
 		int reason;
 	} rows[] = {
 		{"negative count", {.ios = "-1000"}, 0, NULL, MSG_fio_bad_number},
-		{"negative bytes", {.io_bytes = "-9223372036854775808"}, 0, NULL,
-			MSG_fio_bad_number},
-		{"negative latency", {.clat = "{\"min\":-1,\"max\":2,\"mean\":1.0,\"N\":9}"}, 0,
-			NULL, MSG_fio_bad_number},
-		{"negative bin", {.clat = "{\"mean\":1.0,\"N\":9,\"bins\":{\"10\":-9}}"}, 0, NULL,
-			MSG_fio_bad_number},
-		{"unreadable bin", {.clat = "{\"mean\":1.0,\"N\":9,\"bins\":{\"ten\":9}}"}, 0, NULL,
-			MSG_fio_bad_number},
+		{"negative bytes",
+	         {.io_bytes = "-9223372036854775808"},
+	         0,
+	         NULL,
+	         MSG_fio_bad_number},
+		{"negative latency",
+	         {.clat = "{\"min\":-1,\"max\":2,\"mean\":1.0,\"N\":9}"},
+	         0,
+	         NULL,
+	         MSG_fio_bad_number},
+		{"negative bin",
+	         {.clat = "{\"mean\":1.0,\"N\":9,\"bins\":{\"10\":-9}}"},
+	         0,
+	         NULL,
+	         MSG_fio_bad_number},
+		{"unreadable bin",
+	         {.clat = "{\"mean\":1.0,\"N\":9,\"bins\":{\"ten\":9}}"},
+	         0,
+	         NULL,
+	         MSG_fio_bad_number},
 		{"text for a number", {.runtime = "\"1000\""}, 0, NULL, MSG_fio_bad_number},
 		{"no count", {.ios = "null"}, 0, NULL, MSG_fio_bad_number},
 		{"count nan", {.ios = "nan"}, 0, NULL, MSG_fio_bad_number},
@@ -93,43 +106,73 @@ static void test_made_bad(void **state)
 		{"error too large", {.error = "1e300"}, 0, NULL, MSG_fio_bad_number},
 		{"overflow", {.io_bytes = "1e999"}, 0, NULL, MSG_fio_not_json},
 		{"decimal comma", {.iops = "1000,5"}, 0, NULL, MSG_fio_not_json},
-		{"no I/O", {.ios = "0", .iops = "0.0", .io_bytes = "0", .bw_bytes = "0"}, 0, NULL,
-			MSG_fio_nothing_done},
-		{"no time", {.runtime = "0", .iops = "0.0", .bw_bytes = "0"}, 0, NULL,
-			MSG_fio_short_run},
+		{"no I/O",
+	         {.ios = "0", .iops = "0.0", .io_bytes = "0", .bw_bytes = "0"},
+	         0,
+	         NULL,
+	         MSG_fio_nothing_done},
+		{"no time",
+	         {.runtime = "0", .iops = "0.0", .bw_bytes = "0"},
+	         0,
+	         NULL,
+	         MSG_fio_short_run},
 		{"iops of another run", {.iops = "1020.0"}, 0, NULL, MSG_fio_disagrees},
 		{"iops zero", {.iops = "0.0"}, 0, NULL, MSG_fio_disagrees},
 		{"bandwidth of another run", {.bw_bytes = "8192000"}, 0, NULL, MSG_fio_disagrees},
 		{"no latency", {.clat = "{}"}, 0, NULL, MEASURED}, /* lat_ns has its mean */
 		{"error 5 after I/O", {.error = "5"}, 1, NULL, MSG_fio_io_error},
 		{"error 5 before", {.error = "5", .io_bytes = "0"}, 1, NULL, MSG_fio_io_error},
-		{"error 5, full elsewhere", {.error = "5"}, 1, "No space left on device\n",
-			MSG_fio_io_error},
+		{"error 5, full elsewhere",
+	         {.error = "5"},
+	         1,
+	         "No space left on device\n",
+	         MSG_fio_io_error},
 		{"error 28 with IOPS", {.error = "28"}, 1, NULL, MSG_fio_no_space},
 		{"over quota", {.error = "122"}, 1, NULL, MSG_fio_no_space},
-		{"quota line", {0}, 0, "fio: io_u error on file f: Disk quota exceeded: write\n",
-			MSG_fio_no_space},
+		{"quota line",
+	         {0},
+	         0,
+	         "fio: io_u error on file f: Disk quota exceeded: write\n",
+	         MSG_fio_no_space},
 		{"error 22 after I/O", {.error = "22"}, 1, NULL, MSG_fio_io_error},
 		{"error 1 after I/O", {.error = "1"}, 1, NULL, MSG_fio_io_error},
-		{"locked memory", {.error = "12", .io_bytes = "0"}, 1, NULL,
-			MSG_fio_engine_refused},
-		{"error -1 unsigned", {.error = "4294967295", .io_bytes = "0"}, 1, NULL,
-			MSG_fio_engine_refused},
+		{"locked memory",
+	         {.error = "12", .io_bytes = "0"},
+	         1,
+	         NULL,
+	         MSG_fio_engine_refused},
+		{"error -1 unsigned",
+	         {.error = "4294967295", .io_bytes = "0"},
+	         1,
+	         NULL,
+	         MSG_fio_engine_refused},
 		{"error -1 unsigned after I/O", {.error = "4294967295"}, 1, NULL, MSG_fio_io_error},
 		{"error, exit 0", {.error = "5"}, 0, NULL, MSG_fio_io_error},
-		{"io_u line only", {0}, 0, "fio: io_u error on file f: Input/output error: read\n",
-			MSG_fio_io_error},
-		{"continued", {.more = ",\"total_err\":3,\"first_error\":5"}, 0, NULL,
-			MSG_fio_io_error},
+		{"io_u line only",
+	         {0},
+	         0,
+	         "fio: io_u error on file f: Input/output error: read\n",
+	         MSG_fio_io_error},
+		{"continued",
+	         {.more = ",\"total_err\":3,\"first_error\":5"},
+	         0,
+	         NULL,
+	         MSG_fio_io_error},
 		{"continued, no code", {.more = ",\"total_err\":3"}, 0, NULL, MSG_fio_io_error},
-		{"continued, none", {.more = ",\"total_err\":0,\"first_error\":0"}, 0, NULL,
-			MEASURED},
+		{"continued, none",
+	         {.more = ",\"total_err\":0,\"first_error\":0"},
+	         0,
+	         NULL,
+	         MEASURED},
 		{"exit without error", {0}, 3, NULL, MSG_fio_silent},
 		{"exit with a line", {0}, 3, "fio: could not fork\n", MSG_fio_exit},
 		{"exit 128", {0}, 128, NULL, MSG_fio_interrupted},
 		{"128 failed jobs", {.error = "5"}, 128, NULL, MSG_fio_io_error},
-		{"interrupted and failed", {.error = "5"}, 129, "\nfio: terminating on signal 2\n",
-			MSG_fio_interrupted},
+		{"interrupted and failed",
+	         {.error = "5"},
+	         129,
+	         "\nfio: terminating on signal 2\n",
+	         MSG_fio_interrupted},
 	};
 
 	(void)state;
@@ -161,7 +204,7 @@ static void test_unsigned_error(void **state)
 static void test_bare_words(void **state)
 {
 	struct made m = {.clat = "{\"min\":1,\"max\":9,\"mean\":-nan,\"stddev\":inf,\"N\":1000}",
-		.more = ",\"desc\":\"nan, inf and \\\\\""};
+	                 .more = ",\"desc\":\"nan, inf and \\\\\""};
 	struct arena arena = {0};
 	struct fio_result r = read_text(&arena, document(&arena, "jobs", entry(&arena, &m)), NULL);
 
@@ -206,10 +249,10 @@ static void test_short_run(void **state)
 static void test_several_entries(void **state)
 {
 	struct made a = {.clat = "{\"mean\":1.0,\"N\":4,\"percentile\":{\"99.000000\":9000},"
-				 "\"bins\":{\"1000\":98,\"9000\":2}}"};
+	                         "\"bins\":{\"1000\":98,\"9000\":2}}"};
 	struct made b = {.clat = "{\"mean\":3.0,\"N\":12,\"percentile\":{\"99.000000\":1000},"
-				 "\"bins\":{\"1000\":300}}",
-		.more = ",\"numbers\":1"};
+	                         "\"bins\":{\"1000\":300}}",
+	                 .more = ",\"numbers\":1"};
 	struct made idle = {.ios = "0", .iops = "0.0", .io_bytes = "0", .bw_bytes = "0"};
 	struct made late = {.error = "5"}, plain = {0};
 	struct arena arena = {0};
@@ -229,16 +272,16 @@ static void test_several_entries(void **state)
 	near(r.depth, 1.5, 1e-9, "of one job");
 
 	/* Bins of one of two are of neither: the worst printed one it is. */
-	r = read_text(
-		&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &plain))), NULL);
+	r = read_text(&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &plain))),
+	              NULL);
 	expect(&r, "bins of one", MEASURED);
 	assert_int_equal(r.n_bins, 0);
 	near(r.clat.p99, 5000, 1e-9, "worst");
-	r = read_text(
-		&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &idle))), NULL);
+	r = read_text(&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &idle))),
+	              NULL);
 	expect(&r, "one idle", MSG_fio_nothing_done);
-	r = read_text(
-		&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &late))), NULL);
+	r = read_text(&arena, document(&arena, "jobs", tmpf("%s,%s", one, entry(&arena, &late))),
+	              NULL);
 	expect(&r, "the second failed", MSG_fio_io_error);
 	assert_int_equal(r.error, 5);
 	arena_release(&arena);
@@ -250,17 +293,17 @@ static void test_clients(void **state)
 	struct arena arena = {0};
 	const char *one = entry(&arena, &good), *all;
 	struct made sum = {.ios = "2000",
-		.iops = "2000.0",
-		.io_bytes = "8192000",
-		.bw_bytes = "8192000",
-		.more = ",\"jobname\":\"All clients\""};
+	                   .iops = "2000.0",
+	                   .io_bytes = "8192000",
+	                   .bw_bytes = "8192000",
+	                   .more = ",\"jobname\":\"All clients\""};
 	struct fio_result r;
 
 	(void)state;
 	all = arena_strf(&arena, "{\"jobname\":\"All clients\",%s",
-		strstr(entry(&arena, &sum), "\"groupid\""));
-	r = read_text(
-		&arena, document(&arena, "client_stats", tmpf("%s,%s,%s", one, one, all)), NULL);
+	                 strstr(entry(&arena, &sum), "\"groupid\""));
+	r = read_text(&arena, document(&arena, "client_stats", tmpf("%s,%s,%s", one, one, all)),
+	              NULL);
 	expect(&r, "clients", MEASURED);
 	assert_int_equal(r.jobs, 2);
 	near(r.iops, 2000, 0, "the sum not counted again");
@@ -282,8 +325,8 @@ static void test_documents(void **state)
 	expect(&r, "two documents", MEASURED);
 	near(r.total_ios, 1000, 0, "the last");
 	assert_string_equal(r.notes, "before\n\n\nbetween\n\nafter");
-	r = read_text(
-		&arena, arena_strn(&arena, tmpf("%s%s", first, last), strlen(first) + 40), NULL);
+	r = read_text(&arena, arena_strn(&arena, tmpf("%s%s", first, last), strlen(first) + 40),
+	              NULL);
 	expect(&r, "the last one cut", MSG_fio_not_json);
 	r = read_text(&arena, "{\n}\n", NULL);
 	expect(&r, "empty", MSG_fio_not_json);
@@ -353,7 +396,8 @@ static void test_old_versions(void **state)
 	struct fio_result r;
 
 	(void)state;
-	r = read_text(&arena,
+	r = read_text(
+		&arena,
 		arena_strf(&arena, form, "2.1", "1000", "", "", ",\"total_err\":0,\"total_err\":0"),
 		NULL);
 	expect(&r, "2.1", MEASURED);
@@ -367,16 +411,19 @@ static void test_old_versions(void **state)
 	assert_int_equal(r.n_bins, 0);
 
 	r = read_text(&arena,
-		arena_strf(&arena, form, "2.20", "1000.40", "\"total_ios\":1000,\"short_ios\":1,",
-			",\"bins\":{\"290\":980,\"800\":20}", ""),
-		NULL);
+	              arena_strf(&arena, form, "2.20", "1000.40",
+	                         "\"total_ios\":1000,\"short_ios\":1,",
+	                         ",\"bins\":{\"290\":980,\"800\":20}", ""),
+	              NULL);
 	expect(&r, "2.20", MEASURED);
 	assert_int_equal(r.n_bins, 2);
 	near(r.bins[1].ns, 800e3, 1e-6, "bins in us too");
 	near(r.short_ios, 1, 0, "short");
 
-	r = read_text(&arena,
-		arena_strf(&arena, form, "2.19", "1000.0", "\"total_ios\":1000,",
+	r = read_text(
+		&arena,
+		arena_strf(
+			&arena, form, "2.19", "1000.0", "\"total_ios\":1000,",
 			",\"bins\":{\"FIO_IO_U_PLAT_BITS\":6,\"FIO_IO_U_PLAT_VAL\":64,\"17\":1000}",
 			""),
 		NULL);
@@ -414,14 +461,14 @@ static void test_version_3_1(void **state)
 	near(r.lat.p99, 800, 1e-9, "synchronous: lat is clat");
 	near(r.dropped_ios, 2, 0, "dropped");
 	assert_true(isnan(r.slat.mean) && isnan(r.depth) && isnan(r.share_below_1ms) &&
-		    isnan(r.usr_cpu));
+	            isnan(r.usr_cpu));
 	arena_release(&arena);
 }
 
 static void test_version_text(void **state)
 {
-	static const char *const wrong[] = {
-		"", "fio", "fio-", "fio-3", "fio-x.1", "fio--3.1", "fio-3.-1", "3.33", "foi-3.33"};
+	static const char *const wrong[] = {"",         "fio",      "fio-", "fio-3",   "fio-x.1",
+	                                    "fio--3.1", "fio-3.-1", "3.33", "foi-3.33"};
 	int major = 0, minor = 0;
 
 	(void)state;
@@ -438,18 +485,12 @@ static void test_version_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_made_good),
-		cmocka_unit_test(test_made_bad),
-		cmocka_unit_test(test_unsigned_error),
-		cmocka_unit_test(test_bare_words),
-		cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_short_run),
-		cmocka_unit_test(test_several_entries),
-		cmocka_unit_test(test_clients),
-		cmocka_unit_test(test_documents),
-		cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_old_versions),
-		cmocka_unit_test(test_version_3_1),
+		cmocka_unit_test(test_made_good),       cmocka_unit_test(test_made_bad),
+		cmocka_unit_test(test_unsigned_error),  cmocka_unit_test(test_bare_words),
+		cmocka_unit_test(test_escapes),         cmocka_unit_test(test_short_run),
+		cmocka_unit_test(test_several_entries), cmocka_unit_test(test_clients),
+		cmocka_unit_test(test_documents),       cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_old_versions),    cmocka_unit_test(test_version_3_1),
 		cmocka_unit_test(test_version_text),
 	};
 

@@ -90,8 +90,9 @@ static void the_rate_is_the_work_over_the_time(void **state)
 	(void)state;
 	small_run(&h, BINARY_DIR "/tests/probes/right_blas");
 	line = strchr(harness_raw(&h, "gemm.csv")->data, '\n') + 1;
-	assert_int_equal(sscanf(line, "%7[^,],%d,%d,%lf,%lf", format, &window, &calls, &seconds,
-	                        &gflops), 5);
+	assert_int_equal(
+		sscanf(line, "%7[^,],%d,%d,%lf,%lf", format, &window, &calls, &seconds, &gflops),
+		5);
 	assert_string_equal(format, "fp32");
 	assert_float_equal(gflops, 2.0 * 96 * 96 * 96 * calls / seconds / 1e9, 0.01 * gflops);
 	assert_true(harness_expect(&h, "cpu_gemm_errors", OUTCOME_MEASURED, NULL)->value == 0);
@@ -160,7 +161,8 @@ static void gpus_owe_their_figures(void **state)
 			continue;
 		owed++;
 		assert_string_equal(
-			harness_expect(&h, m->name, OUTCOME_NOT_MEASURED, "no_driver")->subject.id, "*");
+			harness_expect(&h, m->name, OUTCOME_NOT_MEASURED, "no_driver")->subject.id,
+			"*");
 	}
 	assert_int_equal(h.n_readings, owed);
 	assert_true(owed >= 6);
@@ -215,8 +217,7 @@ struct product {
 	float host[M * N];
 };
 
-static void fill(struct product *p, struct device_buffer *to, float *host, int count,
-                 uint64_t seed)
+static void fill(struct product *p, struct device_buffer *to, float *host, int count, uint64_t seed)
 {
 	struct rng rng;
 

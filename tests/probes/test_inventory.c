@@ -113,10 +113,22 @@ static void a_machine_without_driver(void **state)
 static void unknown_is_never_zero(void **state)
 {
 	static const char *const unknown[] = {
-		"node_cpu_model", "node_cpus", "node_cpu_limit", "node_numa_nodes", "node_memory_gib",
-		"node_kernel", "node_os", "node_clocksource", "node_virtualization",
-		"node_machine_id", "node_boot_id", "node_limits", "node_filesystems",
-		"node_nics", "node_rdma_devices", "node_nvidia_pci_devices",
+		"node_cpu_model",
+		"node_cpus",
+		"node_cpu_limit",
+		"node_numa_nodes",
+		"node_memory_gib",
+		"node_kernel",
+		"node_os",
+		"node_clocksource",
+		"node_virtualization",
+		"node_machine_id",
+		"node_boot_id",
+		"node_limits",
+		"node_filesystems",
+		"node_nics",
+		"node_rdma_devices",
+		"node_nvidia_pci_devices",
 	};
 	struct harness h;
 

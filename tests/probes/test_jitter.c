@@ -15,8 +15,9 @@ static void gaps_are_sorted_by_length(void **state)
 	static const struct {
 		int64_t ns;
 		int class; /* -1: below a microsecond */
-	} rows[] = {{40, -1}, {999, -1}, {1000, 0}, {1999, 0}, {2000, 1}, {9999, 3}, {128000, 7},
-	            {1000000, 9}, {(int64_t)1 << 62, GAP_CLASSES - 1}};
+	} rows[] = {{40, -1},    {999, -1},    {1000, 0},
+	            {1999, 0},   {2000, 1},    {9999, 3},
+	            {128000, 7}, {1000000, 9}, {(int64_t)1 << 62, GAP_CLASSES - 1}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -102,7 +103,8 @@ static void one_after_the_other(void **state)
 	harness_set(&h, "mode", "in_turn");
 	harness_run(&h, ST_OK);
 	assert_string_equal(
-		harness_param_text(&h, harness_reading(&h, "jitter_cpu_stolen"), "mode"), "in_turn");
+		harness_param_text(&h, harness_reading(&h, "jitter_cpu_stolen"), "mode"),
+		"in_turn");
 	assert_true(probe_jitter.duration(&h.ctx) > 1);
 	harness_release(&h);
 }
@@ -119,8 +121,8 @@ static void a_quota_is_kept_to(void **state)
 	harness_set(&h, "seconds", "0.01");
 	harness_run(&h, ST_OK);
 	assert_true(harness_param(harness_reading(&h, "jitter_cpu_stolen"), "cpus_watched") == 1);
-	assert_true(
-		harness_param(harness_reading(&h, "jitter_cpu_stolen"), "quota_throttled_us") == 0);
+	assert_true(harness_param(harness_reading(&h, "jitter_cpu_stolen"), "quota_throttled_us") ==
+	            0);
 	harness_expect(&h, "jitter_steal", OUTCOME_NOT_MEASURED, "host_unreadable");
 	harness_release(&h);
 }

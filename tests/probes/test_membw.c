@@ -38,7 +38,8 @@ static void a_good_run(void **state)
 	assert_float_equal(harness_param(r, "traffic_gbs"), r->value * 4 / 3, r->value * 1e-9);
 	assert_true(harness_param(r, "threads") >= 1);
 	assert_int_equal(sscanf(strchr(harness_raw(&h, "membw.csv")->data, '\n') + 1,
-	                        "%d,%d,%lf,%lf", &window, &passes, &seconds, &payload), 4);
+	                        "%d,%d,%lf,%lf", &window, &passes, &seconds, &payload),
+	                 4);
 	assert_int_equal(window, 0);
 	assert_true(payload == 3.0 * (1 << 20) * passes);
 	harness_release(&h);
@@ -83,9 +84,9 @@ static void gpus_owe_their_figure(void **state)
 	assert_true(probe_membw.supported(&h.ctx).yes);
 	harness_run(&h, ST_OK);
 	assert_int_equal(h.n_readings, 1);
-	assert_string_equal(
-		harness_expect(&h, "membw_triad_gbs", OUTCOME_NOT_MEASURED, "no_driver")->subject.id,
-		"*");
+	assert_string_equal(harness_expect(&h, "membw_triad_gbs", OUTCOME_NOT_MEASURED, "no_driver")
+	                            ->subject.id,
+	                    "*");
 	harness_release(&h);
 }
 

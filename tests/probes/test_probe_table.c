@@ -33,11 +33,12 @@ static void each_fault_is_found(void **state)
 	const struct probe *good = probe_find("gemm");
 	static const struct metric twice[] = {
 		{"a_b", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, "x"},
-		{"a_b", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, "x"}, {0}};
-	static const struct metric bare[] = {{"a", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, ""},
-	                                     {0}};
-	static const struct metric named[] = {{"A-b", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY,
-	                                       "x"}, {0}};
+		{"a_b", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, "x"},
+		{0}};
+	static const struct metric bare[] = {
+		{"a", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, ""}, {0}};
+	static const struct metric named[] = {
+		{"A-b", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY, "x"}, {0}};
 	static const struct param outside[] = {
 		{"n", PARAM_INT, "1", {"1", "2", "30"}, 1, 10, NULL, MSG_help_windows}, {0}};
 	static const struct param absent[] = {

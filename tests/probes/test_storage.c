@@ -23,8 +23,8 @@ static void memory_is_refused(void **state)
 	set_short(&p->h);
 	p->h.ctx.scratch = "/dev/shm";
 	harness_run(&p->h, ST_OK);
-	assert_string_equal(
-		harness_expect(&p->h, "storage_fs", OUTCOME_MEASURED, NULL)->text, "tmpfs");
+	assert_string_equal(harness_expect(&p->h, "storage_fs", OUTCOME_MEASURED, NULL)->text,
+	                    "tmpfs");
 	expect_rest(&p->h, OUTCOME_NOT_MEASURED, "storage_ram", "storage_fs");
 	harness_clear(&p->h);
 	harness_set(&p->h, "shared", "local");
@@ -52,13 +52,13 @@ static bool mount_small(const char *scratch, const char *image)
 	char command[400];
 
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
-		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
 	setenv("SMALL", scratch, 1);
 	snprintf(command, sizeof(command),
-		"{ truncate -s 64M %s && mkfs.ext4 -q -F %s && mount -o loop %s \"$SMALL\"; } "
-		"2>/dev/null",
-		image, image, image);
+	         "{ truncate -s 64M %s && mkfs.ext4 -q -F %s && mount -o loop %s \"$SMALL\"; } "
+	         "2>/dev/null",
+	         image, image, image);
 	return system(command) == 0;
 }
 
@@ -81,9 +81,14 @@ static void too_little_space_is_refused(void **state)
 
 static void bad_depths_are_refused(void **state)
 {
-	static const char *const bad[] = {"1,,2", "0", "9999", "1,2,3,4,5,6,7,8,9,10,11,12,13",
-		"1,", ",1", "", "4,4", " 4", "+4", "-4", "4x", "4;8", "99999999999999999999",
-		"all"};
+	static const char *const bad[] = {"1,,2", "0",
+	                                  "9999", "1,2,3,4,5,6,7,8,9,10,11,12,13",
+	                                  "1,",   ",1",
+	                                  "",     "4,4",
+	                                  " 4",   "+4",
+	                                  "-4",   "4x",
+	                                  "4;8",  "99999999999999999999",
+	                                  "all"};
 	struct place *p = *state;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -103,8 +108,8 @@ static void check_point(struct place *p, const char *prefix, const char *point, 
 	const struct reading *r[POINT_METRICS];
 
 	for (int i = 0; i < POINT_METRICS; i++) {
-		r[i] = harness_reading_at(
-			&p->h, arena_strf(&p->h.arena, "%s%s", prefix, names[i]), point);
+		r[i] = harness_reading_at(&p->h, arena_strf(&p->h.arena, "%s%s", prefix, names[i]),
+		                          point);
 		assert_int_equal(r[i]->outcome, OUTCOME_MEASURED);
 		assert_true(r[i]->value > 0);
 		assert_string_equal(r[i]->subject.id, "/mnt/named");
@@ -136,25 +141,25 @@ static void check_run(struct place *p, const char *prefix)
 	check_point(p, prefix, "depth=2", 2);
 	check_point(p, prefix, "depth=8", 8);
 	assert_int_equal(p->h.n_readings, 3 * POINT_METRICS + METRICS - POINT_METRICS);
-	r = harness_expect(
-		&p->h, arena_strf(a, "%sstorage_lat_depth1_us", prefix), OUTCOME_MEASURED, NULL);
+	r = harness_expect(&p->h, arena_strf(a, "%sstorage_lat_depth1_us", prefix),
+	                   OUTCOME_MEASURED, NULL);
 	assert_true(r->value > 1 && r->value == r->stats[STAT_P50] && !r->point);
 	assert_true(fabs(r->value / 1e3 /
-				    harness_reading_at(&p->h,
-					    arena_strf(a, "%sstorage_read_lat_p99_ms", prefix),
-					    "depth=1")
-					    ->stats[STAT_P50] -
-			    1) < 1e-9);
-	r = harness_expect(
-		&p->h, arena_strf(a, "%sstorage_data_real", prefix), OUTCOME_MEASURED, NULL);
+	                         harness_reading_at(
+					 &p->h, arena_strf(a, "%sstorage_read_lat_p99_ms", prefix),
+					 "depth=1")
+	                                 ->stats[STAT_P50] -
+	                 1) < 1e-9);
+	r = harness_expect(&p->h, arena_strf(a, "%sstorage_data_real", prefix), OUTCOME_MEASURED,
+	                   NULL);
 	assert_true(r->value == 1 && harness_param(r, "blocks") == 1024 &&
-		    harness_param(r, "zero") == 0);
+	            harness_param(r, "zero") == 0);
 	assert_true(harness_param(r, "allocated_share") >= 0.99);
 	assert_true(harness_param(r, "first_wrong") == -1);
 	harness_expect(&p->h, arena_strf(a, "%sstorage_write_mbs", prefix), OUTCOME_MEASURED, NULL);
 	harness_expect(&p->h, arena_strf(a, "%sstorage_engine", prefix), OUTCOME_MEASURED, NULL);
-	r = harness_expect(
-		&p->h, arena_strf(a, "%sstorage_direct", prefix), OUTCOME_MEASURED, NULL);
+	r = harness_expect(&p->h, arena_strf(a, "%sstorage_direct", prefix), OUTCOME_MEASURED,
+	                   NULL);
 	assert_true(strcmp(r->text, "yes") == 0 || strcmp(r->text, "no") == 0);
 	harness_expect(&p->h, arena_strf(a, "%sstorage_fs", prefix), OUTCOME_MEASURED, NULL);
 }
@@ -165,8 +170,8 @@ static void check_counters(const struct harness *h)
 	const struct reading *r = harness_reading(h, "storage_counter_ratio");
 
 	if (r->outcome != OUTCOME_MEASURED)
-		harness_expect(
-			h, "storage_counter_ratio", OUTCOME_NOT_MEASURED, "storage_no_counter");
+		harness_expect(h, "storage_counter_ratio", OUTCOME_NOT_MEASURED,
+		               "storage_no_counter");
 	else
 		assert_true(r->value > 0.8 && harness_param(r, "fio_bytes") > 0);
 }
@@ -197,7 +202,7 @@ static void the_local_disk(void **state)
 	check_run(p, "local_");
 	assert_string_equal(harness_reading(&p->h, "local_storage_engine")->text, "psync");
 	assert_true(harness_param(harness_reading_at(&p->h, "local_storage_read_iops", "depth=8"),
-			    "jobs") == 8);
+	                          "jobs") == 8);
 	assert_int_equal(files_in(p->scratch), 0);
 }
 

@@ -12,8 +12,8 @@
 static struct storage_data data_in(struct place *p)
 {
 	return (struct storage_data){.path = arena_strf(&p->h.arena, "%s/data", p->scratch),
-		.seed = 42,
-		.bytes = DATA_BYTES};
+	                             .seed = 42,
+	                             .bytes = DATA_BYTES};
 }
 
 static void write_good(struct storage_data *data)
@@ -32,8 +32,8 @@ static struct storage_check verify(const struct storage_data *data, int64_t samp
 	return check;
 }
 
-static void overwrite(
-	const struct storage_data *data, const void *bytes, size_t len, int64_t offset)
+static void overwrite(const struct storage_data *data, const void *bytes, size_t len,
+                      int64_t offset)
 {
 	int fd = open(data->path, O_WRONLY);
 

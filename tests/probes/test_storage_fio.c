@@ -57,7 +57,7 @@ static void fios_that_fail(void **state)
 		{"echo hello", "fio_no_json", OUTCOME_NOT_MEASURED},
 		{"echo '{'; echo '\"jobs\" : [ nonsense'", "fio_not_json", OUTCOME_NOT_MEASURED},
 		{SAMPLE("io_uring-eperm.stdout") "; exit 1", "fio_engine_refused",
-			OUTCOME_NOT_MEASURED},
+	         OUTCOME_NOT_MEASURED},
 		{SAMPLE("enospc-layout.stdout") "; exit 1", "fio_no_space", OUTCOME_NOT_MEASURED},
 		{SAMPLE("data-real.stdout") "; exit 128", "fio_interrupted", OUTCOME_NOT_MEASURED},
 		{SAMPLE("data-real.stdout") "; kill -9 $$", "fio_killed", OUTCOME_NOT_MEASURED},
@@ -76,7 +76,7 @@ static void fios_that_fail(void **state)
 			harness_expect(&p->h, "storage_write_mbs", OUTCOME_MEASURED, NULL)->value >
 			0);
 		expect_rest(&p->h, rows[i].outcome, rows[i].code,
-			"storage_data_real storage_write_mbs storage_fs");
+		            "storage_data_real storage_write_mbs storage_fs");
 		assert_int_equal(files_in(p->scratch), 0);
 	}
 }
@@ -104,15 +104,15 @@ static void a_refused_engine_gives_way(void **state)
 	set_short(&p->h);
 	harness_set(&p->h, "depths", "2");
 	fake_fio(p, IS_FIO,
-		"case \"$*\" in *io_uring*) " SAMPLE(
-			"io_uring-eperm.stdout") "; exit 1;; esac; " REAL);
+	         "case \"$*\" in *io_uring*) " SAMPLE(
+			 "io_uring-eperm.stdout") "; exit 1;; esac; " REAL);
 	harness_run(&p->h, ST_OK);
 	r = harness_expect(&p->h, "storage_engine", OUTCOME_MEASURED, NULL);
 	assert_string_not_equal(r->text, "io_uring");
 	assert_true(str_starts(harness_param_text(&p->h, r, "refused"), "io_uring: "));
 	assert_string_equal(harness_param_text(&p->h, r, "fio"), "fio-3.33");
 	assert_int_equal(harness_reading_at(&p->h, "storage_read_iops", "depth=2")->outcome,
-		OUTCOME_MEASURED);
+	                 OUTCOME_MEASURED);
 }
 
 static void refused_direct_io_is_said(void **state)
@@ -123,13 +123,13 @@ static void refused_direct_io_is_said(void **state)
 	harness_set(&p->h, "depths", "2");
 	harness_set(&p->h, "engine", "psync");
 	fake_fio(p, IS_FIO,
-		"case \"$*\" in *direct=1*) " SAMPLE("direct-misaligned.stdout") "; " SAMPLE(
-			"direct-misaligned.stderr") " >&2; exit 1;; esac; " REAL);
+	         "case \"$*\" in *direct=1*) " SAMPLE("direct-misaligned.stdout") "; " SAMPLE(
+			 "direct-misaligned.stderr") " >&2; exit 1;; esac; " REAL);
 	harness_run(&p->h, ST_OK);
-	assert_string_equal(
-		harness_expect(&p->h, "storage_direct", OUTCOME_MEASURED, NULL)->text, "no");
-	assert_string_equal(
-		harness_expect(&p->h, "storage_engine", OUTCOME_MEASURED, NULL)->text, "psync");
+	assert_string_equal(harness_expect(&p->h, "storage_direct", OUTCOME_MEASURED, NULL)->text,
+	                    "no");
+	assert_string_equal(harness_expect(&p->h, "storage_engine", OUTCOME_MEASURED, NULL)->text,
+	                    "psync");
 	/* The page cache may have answered: seen, and not measured. */
 	for (int i = 0; i < POINT_METRICS; i++) {
 		const struct reading *r = harness_reading_at(&p->h, names[i], "depth=2");
@@ -151,8 +151,9 @@ static void all_engines_refused(void **state)
 
 	set_short(&p->h);
 	fake_fio(p, IS_FIO,
-		arena_strf(&p->h.arena,
-			"echo \"$*\" >>%s; " SAMPLE("io_uring-enosys.stdout") "; exit 2", runs));
+	         arena_strf(&p->h.arena,
+	                    "echo \"$*\" >>%s; " SAMPLE("io_uring-enosys.stdout") "; exit 2",
+	                    runs));
 	harness_run(&p->h, ST_OK);
 	harness_expect(&p->h, "storage_engine", OUTCOME_NOT_MEASURED, "fio_engine_refused");
 	harness_expect(&p->h, "storage_direct", OUTCOME_NOT_MEASURED, "fio_engine_refused");
@@ -173,12 +174,12 @@ static void an_older_fio_is_asked_for_less(void **state)
 	set_short(&p->h);
 	harness_set(&p->h, "depths", "2");
 	fake_fio(p, "echo fio-3.17; exit 0",
-		"case \"$*\" in *--lat_percentiles*) exit 1;; esac; " REAL);
+	         "case \"$*\" in *--lat_percentiles*) exit 1;; esac; " REAL);
 	harness_run(&p->h, ST_OK);
 	harness_expect(&p->h, "storage_engine", OUTCOME_MEASURED, NULL);
 	assert_true(harness_reading_at(&p->h, "storage_read_lat_p99_ms", "depth=2")->value > 0);
 	assert_non_null(strstr(harness_reading_at(&p->h, "storage_read_iops", "depth=2")->params,
-		"\"lat_from_clat\":true"));
+	                       "\"lat_from_clat\":true"));
 }
 
 /* psync samples with a depth of 8 each: the engine did not queue. */
@@ -191,13 +192,13 @@ static void an_engine_that_does_not_queue(void **state)
 	harness_set(&p->h, "jobs", "1");
 	harness_set(&p->h, "engine", "libaio");
 	fake_fio(p, IS_FIO,
-		"n=$*; set --; for a in $n; do case $a in --ioengine=*) a=--ioengine=psync;; "
-		"--filename=*) a=--filename=data;; esac; set -- \"$@\" \"$a\"; done; " REAL);
+	         "n=$*; set --; for a in $n; do case $a in --ioengine=*) a=--ioengine=psync;; "
+	         "--filename=*) a=--filename=data;; esac; set -- \"$@\" \"$a\"; done; " REAL);
 	harness_run(&p->h, ST_OK);
 	assert_int_equal(harness_reading_at(&p->h, "storage_read_iops", "depth=1")->outcome,
-		OUTCOME_MEASURED);
+	                 OUTCOME_MEASURED);
 	assert_string_equal(harness_reading_at(&p->h, "storage_read_iops", "depth=8")->reason.code,
-		"storage_depth");
+	                    "storage_depth");
 }
 
 static void ramp_must_be_the_shorter(void **state)
@@ -220,16 +221,16 @@ static void a_path_that_breaks_away(void **state)
 	harness_set(&p->h, "depths", "2,4,8");
 	harness_set(&p->h, "engine", "psync");
 	fake_fio(p, IS_FIO,
-		"case \"$*\" in *numjobs=4*) rm data;; *runtime=500ms*numjobs=8*) exit 77;; "
-		"esac; " REAL);
+	         "case \"$*\" in *numjobs=4*) rm data;; *runtime=500ms*numjobs=8*) exit 77;; "
+	         "esac; " REAL);
 	harness_run(&p->h, ST_OK);
 	assert_int_equal(harness_reading_at(&p->h, "storage_read_iops", "depth=2")->outcome,
-		OUTCOME_MEASURED);
+	                 OUTCOME_MEASURED);
 	for (int i = 0; i < POINT_METRICS; i++) {
 		assert_string_equal(harness_reading_at(&p->h, names[i], "depth=4")->reason.code,
-			"storage_gone");
+		                    "storage_gone");
 		assert_string_equal(harness_reading_at(&p->h, names[i], "depth=8")->reason.code,
-			"storage_gone");
+		                    "storage_gone");
 	}
 	assert_int_equal(harness_reading_at(&p->h, names[0], "depth=8")->outcome, OUTCOME_FAILED);
 	harness_expect(&p->h, "storage_counter_ratio", OUTCOME_FAILED, "storage_gone");
@@ -250,10 +251,10 @@ static void a_failing_point_is_not_silent(void **state)
 
 		assert_int_equal(bad->outcome, OUTCOME_NOT_MEASURED);
 		assert_string_equal(bad->reason.code, "fio_killed");
-		assert_int_equal(
-			harness_reading_at(&p->h, names[i], "depth=2")->outcome, OUTCOME_MEASURED);
-		assert_int_equal(
-			harness_reading_at(&p->h, names[i], "depth=4")->outcome, OUTCOME_MEASURED);
+		assert_int_equal(harness_reading_at(&p->h, names[i], "depth=2")->outcome,
+		                 OUTCOME_MEASURED);
+		assert_int_equal(harness_reading_at(&p->h, names[i], "depth=4")->outcome,
+		                 OUTCOME_MEASURED);
 		assert_int_equal(harness_count(&p->h, names[i]), 4);
 	}
 	assert_int_equal(p->h.n_readings, 4 * POINT_METRICS + METRICS - POINT_METRICS);
@@ -272,7 +273,7 @@ static void depths_are_spread_evenly(void **state)
 	r = harness_reading_at(&p->h, "storage_read_iops", "depth=8");
 	assert_int_equal(r->outcome, OUTCOME_MEASURED);
 	assert_true(harness_param(r, "jobs") == 2 ||
-		    strcmp(harness_param_text(&p->h, r, "engine"), "psync") == 0);
+	            strcmp(harness_param_text(&p->h, r, "engine"), "psync") == 0);
 	assert_true(harness_param(r, "depth") == 8);
 }
 
@@ -286,8 +287,8 @@ static void counters_are_compared(void **state)
 	struct stat info;
 
 	assert_int_equal(stat(p->scratch, &info), 0);
-	stat_path = arena_strf(
-		a, "%s/sys/dev/block/%u:%u/stat", root, major(info.st_dev), minor(info.st_dev));
+	stat_path = arena_strf(a, "%s/sys/dev/block/%u:%u/stat", root, major(info.st_dev),
+	                       minor(info.st_dev));
 	assert_int_equal(dir_make(arena_strn(a, stat_path, strlen(stat_path) - 5), NULL), ST_OK);
 	assert_int_equal(file_write(stat_path, "  9 8 1000 7 6 5 4\n", 19, NULL), ST_OK);
 	p->h.ctx.sys_root = root;
@@ -295,10 +296,10 @@ static void counters_are_compared(void **state)
 	harness_set(&p->h, "depths", "3");
 	harness_set(&p->h, "engine", "psync");
 	fake_fio(p, IS_FIO,
-		arena_strf(a,
-			"case \"$*\" in *numjobs=3*runtime=500*) echo 9 8 205800 7 > '%s';; "
-			"esac; " REAL,
-			stat_path));
+	         arena_strf(a,
+	                    "case \"$*\" in *numjobs=3*runtime=500*) echo 9 8 205800 7 > '%s';; "
+	                    "esac; " REAL,
+	                    stat_path));
 	harness_run(&p->h, ST_OK);
 	r = harness_expect(&p->h, "storage_counter_ratio", OUTCOME_MEASURED, NULL);
 	assert_true(fabs(r->value * harness_param(r, "fio_bytes") - (100 << 20)) < 1);

@@ -14,26 +14,34 @@ void cblas_dgemm(int order, int trans_a, int trans_b, int m, int n, int k, doubl
 
 static int threads = 1;
 
-int openblas_get_num_threads(void) { return threads; }
+int openblas_get_num_threads(void)
+{
+	return threads;
+}
 
-void openblas_set_num_threads(int count) { threads = count; }
+void openblas_set_num_threads(int count)
+{
+	threads = count;
+}
 
-const char *openblas_get_config(void) { return "stand-in"; }
+const char *openblas_get_config(void)
+{
+	return "stand-in";
+}
 
-#define GEMM(name, type, wrong)                                                            \
-	void name(int order, int trans_a, int trans_b, int m, int n, int k, type alpha,    \
-	          const type *a, int lda, const type *b, int ldb, type beta, type *c, int ldc) \
-	{                                                                                  \
-		(void)order, (void)trans_a, (void)trans_b, (void)beta;                     \
-		for (size_t i = 0; i < (size_t)m; i++)                                     \
-			for (size_t j = 0; j < (size_t)n; j++) {                           \
-				type sum = 0;                                              \
-				for (size_t l = 0; l < (size_t)k; l++)                     \
-					sum += a[i * (size_t)lda + l] *                    \
-					       b[l * (size_t)ldb + j];                     \
-				c[i * (size_t)ldc + j] = alpha * sum;                      \
-			}                                                                  \
-		c[(size_t)(m - 2) * (size_t)ldc + (size_t)(n - 3)] += (type)(wrong);       \
+#define GEMM(name, type, wrong)                                                                    \
+	void name(int order, int trans_a, int trans_b, int m, int n, int k, type alpha,            \
+	          const type *a, int lda, const type *b, int ldb, type beta, type *c, int ldc)     \
+	{                                                                                          \
+		(void)order, (void)trans_a, (void)trans_b, (void)beta;                             \
+		for (size_t i = 0; i < (size_t)m; i++)                                             \
+			for (size_t j = 0; j < (size_t)n; j++) {                                   \
+				type sum = 0;                                                      \
+				for (size_t l = 0; l < (size_t)k; l++)                             \
+					sum += a[i * (size_t)lda + l] * b[l * (size_t)ldb + j];    \
+				c[i * (size_t)ldc + j] = alpha * sum;                              \
+			}                                                                          \
+		c[(size_t)(m - 2) * (size_t)ldc + (size_t)(n - 3)] += (type)(wrong);               \
 	}
 
 GEMM(cblas_sgemm, float, WRONG)

@@ -15,7 +15,7 @@
 #include "score/profile_read.h"
 
 #define CONFIGS SOURCE_DIR "/configs"
-#define BASE	"thousand-card"
+#define BASE    "thousand-card"
 
 static const struct metric planned[] = {
 #define PLANNED(name, unit, better, subject, backend, formula)                                     \
@@ -36,7 +36,7 @@ static inline void config_csv(struct csv *csv, const char *name)
 	struct error err = {0};
 
 	if (file_read(&text, tmpf("%s/%s", CONFIGS, name), 1 << 20, &err) != ST_OK ||
-		csv_parse(csv, name, str_text(&text), text.len, &err) != ST_OK)
+	    csv_parse(csv, name, str_text(&text), text.len, &err) != ST_OK)
 		fail_msg("%s", str_text(&err.text));
 	assert_null(memchr(text.data, '\r', text.len));
 	str_release(&text);

@@ -62,8 +62,14 @@ static int play_assay(char **argv)
 {
 	const char *child[] = {"helper", "stubborn", NULL};
 	const char *scratch[] = {argv[3]};
-	struct proc_spec spec = {.exe = argv[2], .argv = child, .request = "", .label = "stubborn",
-	                         .deadline_s = 300, .grace_s = 0.2, .scratch = scratch, .n_scratch = 1,
+	struct proc_spec spec = {.exe = argv[2],
+	                         .argv = child,
+	                         .request = "",
+	                         .label = "stubborn",
+	                         .deadline_s = 300,
+	                         .grace_s = 0.2,
+	                         .scratch = scratch,
+	                         .n_scratch = 1,
 	                         .on_line = on_line};
 	struct proc *p;
 

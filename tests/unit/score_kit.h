@@ -89,12 +89,12 @@ static inline struct profile *kit_load(const char *name)
  * trailing comma. */
 static inline struct profile *kit_profile(const char *more, const char *rules)
 {
-	return kit_load(kit_file("p.json",
-	                         tmpf("{\"v\":1,\"name\":\"p\",%s\"criteria\":["
-	                              "{\"id\":\"1\",\"title\":\"one\",\"subjects\":\"card\"},"
-	                              "{\"id\":\"2\",\"title\":\"two\",\"subjects\":\"node\"}],"
-	                              "\"rules\":[%s]}",
-	                              more, rules)));
+	return kit_load(
+		kit_file("p.json", tmpf("{\"v\":1,\"name\":\"p\",%s\"criteria\":["
+	                                "{\"id\":\"1\",\"title\":\"one\",\"subjects\":\"card\"},"
+	                                "{\"id\":\"2\",\"title\":\"two\",\"subjects\":\"node\"}],"
+	                                "\"rules\":[%s]}",
+	                                more, rules)));
 }
 
 /* --- runs ------------------------------------------------------------------------ */
@@ -228,10 +228,9 @@ static inline const struct finding *kit_finding(const struct kit *k, const char 
 }
 
 /* About the first, which is the worst, finding of a rule. */
-#define assert_verdict(k, id, word) \
+#define assert_verdict(k, id, word)                                                                \
 	assert_string_equal(verdict_name(kit_finding(k, id, NULL)->verdict), word)
-#define assert_reason(k, id, word) \
-	assert_string_equal(kit_finding(k, id, NULL)->reason.code, word)
-#define assert_overall(k, word) assert_string_equal(overall_name((k)->card.overall), word)
+#define assert_reason(k, id, word) assert_string_equal(kit_finding(k, id, NULL)->reason.code, word)
+#define assert_overall(k, word)    assert_string_equal(overall_name((k)->card.overall), word)
 
 #endif

@@ -57,15 +57,21 @@ static struct reading of(enum outcome outcome)
 
 static void only_what_is_open_is_replaced_and_the_worst_stands(void **state)
 {
-	enum { M = OUTCOME_MEASURED, U = OUTCOME_UNSUPPORTED, N = OUTCOME_NOT_MEASURED,
-	       F = OUTCOME_FAILED, T = OUTCOME_TIMED_OUT, L = OUTCOME_LOST };
+	enum {
+		M = OUTCOME_MEASURED,
+		U = OUTCOME_UNSUPPORTED,
+		N = OUTCOME_NOT_MEASURED,
+		F = OUTCOME_FAILED,
+		T = OUTCOME_TIMED_OUT,
+		L = OUTCOME_LOST
+	};
 	static const struct {
 		int first, second, stands;
 	} rows[] = {
-		{N, M, 1}, {N, F, 1}, {N, U, 1}, {N, L, 1}, {N, N, 1}, {L, M, 1}, {L, N, 1},
-		{L, T, 1}, {M, N, 0}, {M, L, 0}, {F, N, 0}, {F, L, 0}, {T, N, 0}, {U, N, 0},
-		{U, L, 0}, {F, M, 0}, {M, F, 1}, {T, M, 0}, {M, T, 1}, {F, T, 0}, {T, F, 1},
-		{U, M, 1}, {M, U, 0}, {M, M, 0},
+		{N, M, 1}, {N, F, 1}, {N, U, 1}, {N, L, 1}, {N, N, 1}, {L, M, 1},
+		{L, N, 1}, {L, T, 1}, {M, N, 0}, {M, L, 0}, {F, N, 0}, {F, L, 0},
+		{T, N, 0}, {U, N, 0}, {U, L, 0}, {F, M, 0}, {M, F, 1}, {T, M, 0},
+		{M, T, 1}, {F, T, 0}, {T, F, 1}, {U, M, 1}, {M, U, 0}, {M, M, 0},
 	};
 
 	(void)state;
@@ -131,14 +137,30 @@ static void different_things_are_kept_apart_in_order(void **state)
 
 	(void)state;
 	hand_add(&h, base);
-	r = base; r.subject.id = "c1"; hand_add(&h, r);
-	r = base; r.metric = "gemm_fp32_tflops"; hand_add(&h, r);
-	r = base; r.point = "qd=8"; hand_add(&h, r);
-	r = base; r.node = "n002"; hand_add(&h, r);
-	r = base; r.work = "0123456789ab"; hand_add(&h, r);
-	r = base; r.subject.kind = SUBJECT_LINK; r.subject.n_ends = 2;
-	r.subject.ends[0].card = "a"; r.subject.ends[1].card = "b"; hand_add(&h, r);
-	r.subject.ends[0].card = "b"; r.subject.ends[1].card = "a"; hand_add(&h, r);
+	r = base;
+	r.subject.id = "c1";
+	hand_add(&h, r);
+	r = base;
+	r.metric = "gemm_fp32_tflops";
+	hand_add(&h, r);
+	r = base;
+	r.point = "qd=8";
+	hand_add(&h, r);
+	r = base;
+	r.node = "n002";
+	hand_add(&h, r);
+	r = base;
+	r.work = "0123456789ab";
+	hand_add(&h, r);
+	r = base;
+	r.subject.kind = SUBJECT_LINK;
+	r.subject.n_ends = 2;
+	r.subject.ends[0].card = "a";
+	r.subject.ends[1].card = "b";
+	hand_add(&h, r);
+	r.subject.ends[0].card = "b";
+	r.subject.ends[1].card = "a";
+	hand_add(&h, r);
 	e = rundir_effective(&h.run);
 	assert_int_equal(e.count, 8);
 	for (int i = 0; i < 8; i++)
@@ -187,10 +209,14 @@ static void a_star_gives_way_to_later_readings_of_subjects(void **state)
 	hand_add(&h, star);
 	hand_resume(&h);
 	r = attempt(card_reading("c0", 1), 2);
-	r.node = "n002"; hand_add(&h, r);
-	r.node = "n001"; r.metric = "other"; hand_add(&h, r);
+	r.node = "n002";
+	hand_add(&h, r);
+	r.node = "n001";
+	r.metric = "other";
+	hand_add(&h, r);
 	r = attempt(card_reading("c0", 1), 2);
-	r.subject.kind = SUBJECT_LINK; hand_add(&h, r);
+	r.subject.kind = SUBJECT_LINK;
+	hand_add(&h, r);
 	e = rundir_effective(&h.run);
 	assert_int_equal(e.count, 4);
 	arena_release(&h.run.arena);

@@ -54,17 +54,17 @@ static void link_limits_follow_from_what_was_measured(void **state)
 
 		for (int r = 0; r < measured.n_rows; r++) {
 			if (strcmp(csv_field(&measured, r, "card"), rows[i].card) != 0 ||
-				strcmp(csv_field(&measured, r, "metric"), rows[i].metric) != 0)
+			    strcmp(csv_field(&measured, r, "metric"), rows[i].metric) != 0)
 				continue;
-			assert_true(
-				n < 8 && parse_double(csv_field(&measured, r, "value"), &v[n++]));
+			assert_true(n < 8 &&
+			            parse_double(csv_field(&measured, r, "value"), &v[n++]));
 			named |= strstr(csv_field(&measured, r, "conditions"),
-					 fmt_value(rows[i].figure)) != NULL;
+			                fmt_value(rows[i].figure)) != NULL;
 		}
 		assert_true(n > 0 && named);
 		figure = rows[i].figure > 0 ? rows[i].figure : sorted_median(v, n);
-		assert_true(
-			fabs(config_rule(p, rows[i].rule)->limit.number - 0.92 * figure) < 0.06);
+		assert_true(fabs(config_rule(p, rows[i].rule)->limit.number - 0.92 * figure) <
+		            0.06);
 		profile_free(p);
 	}
 }
@@ -77,20 +77,13 @@ static void link_limits_follow_from_what_was_measured(void **state)
 static const char *healthy_figure(int row)
 {
 	static const char *const kinds[][2] = {
-		{"matmul_fp32_true", "fp32"},
-		{"sgemm_cublas_fp32", "fp32"},
-		{"cublas_fp32_8192", "fp32"},
-		{"matmul_tf32", "tf32"},
-		{"cublas_tf32_8192", "tf32"},
-		{"matmul_fp16", "fp16"},
-		{"matmul_bf16", "fp16"},
-		{"cublas_fp16_8192", "fp16"},
-		{"matmul_bf16_mamf_mean", "fp16"},
-		{"gpufryer_bf16", "fp16"},
-		{"matmul_fp8_mamf_mean", "fp8"},
-		{"gpufryer_fp8", "fp8"},
-		{"deepgemm_fp8", "fp8"},
-		{"hbm_d2d", "memory"},
+		{"matmul_fp32_true", "fp32"},      {"sgemm_cublas_fp32", "fp32"},
+		{"cublas_fp32_8192", "fp32"},      {"matmul_tf32", "tf32"},
+		{"cublas_tf32_8192", "tf32"},      {"matmul_fp16", "fp16"},
+		{"matmul_bf16", "fp16"},           {"cublas_fp16_8192", "fp16"},
+		{"matmul_bf16_mamf_mean", "fp16"}, {"gpufryer_bf16", "fp16"},
+		{"matmul_fp8_mamf_mean", "fp8"},   {"gpufryer_fp8", "fp8"},
+		{"deepgemm_fp8", "fp8"},           {"hbm_d2d", "memory"},
 		{"stream_triad", "memory"},
 	};
 	const char *metric = csv_field(&measured, row, "metric");
@@ -106,12 +99,9 @@ static const char *healthy_figure(int row)
 static const char *figure_of_column(const char *column)
 {
 	static const char *const rows[][2] = {
-		{"fp32_tflops", "fp32"},
-		{"tf32_tensor_tflops", "tf32"},
-		{"fp16_tensor_tflops", "fp16"},
-		{"bf16_tensor_tflops", "fp16"},
-		{"fp8_tflops", "fp8"},
-		{"mem_bw_gbs", "memory"},
+		{"fp32_tflops", "fp32"},        {"tf32_tensor_tflops", "tf32"},
+		{"fp16_tensor_tflops", "fp16"}, {"bf16_tensor_tflops", "fp16"},
+		{"fp8_tflops", "fp8"},          {"mem_bw_gbs", "memory"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -123,7 +113,7 @@ static const char *figure_of_column(const char *column)
 struct band {
 	const char *card; /* NULL: of any card */
 	const char *column, *figure;
-	bool used[512];	  /* rows of measured.csv */
+	bool used[512];   /* rows of measured.csv */
 	double share[64]; /* of the rated figure */
 	int n;
 	struct str *wrong;
@@ -135,7 +125,7 @@ static double share_of_row(int row, const char *column)
 	double value, rated;
 
 	if (card < 0 || !parse_double(csv_field(&measured, row, "value"), &value) ||
-		!parse_double(csv_field(&accelerators, card, column), &rated))
+	    !parse_double(csv_field(&accelerators, card, column), &rated))
 		return NAN;
 	return value / rated;
 }
@@ -155,17 +145,17 @@ static bool row_counts(const struct band *b, int row, const char *card)
 }
 
 static void cite(struct band *b, const char *project, const char *card, const char *metric,
-	const char *value)
+                 const char *value)
 {
 	for (int r = 0; r < measured.n_rows; r++) {
 		const char *figure = healthy_figure(r);
 
 		if (b->used[r] || strcmp(csv_field(&measured, r, "card"), card) != 0 ||
-			strcmp(csv_field(&measured, r, "metric"), metric) != 0 ||
-			strcmp(csv_field(&measured, r, "value"), value) != 0 ||
-			!str_starts(csv_field(&measured, r, "source"), project) ||
-			!row_counts(b, r, card) || !figure || !b->figure ||
-			strcmp(figure, b->figure) != 0)
+		    strcmp(csv_field(&measured, r, "metric"), metric) != 0 ||
+		    strcmp(csv_field(&measured, r, "value"), value) != 0 ||
+		    !str_starts(csv_field(&measured, r, "source"), project) ||
+		    !row_counts(b, r, card) || !figure || !b->figure ||
+		    strcmp(figure, b->figure) != 0)
 			continue;
 		b->used[r] = true;
 		b->share[b->n++] = share_of_row(r, b->column);
@@ -211,10 +201,10 @@ static void check_choice(struct band *b)
 			continue;
 		if (b->card && strcmp(card, b->card) == 0)
 			str_addf(b->wrong, "%s %s is not cited\n", card,
-				csv_field(&measured, r, "metric"));
+			         csv_field(&measured, r, "metric"));
 		if (!b->card && share < b->share[0])
 			str_addf(b->wrong, "%s %s is lower\n", card,
-				csv_field(&measured, r, "metric"));
+			         csv_field(&measured, r, "metric"));
 	}
 }
 
@@ -223,7 +213,7 @@ static void check_projects(const cJSON *sources, struct str *wrong)
 	for (const cJSON *a = sources->child; a; a = a->next)
 		for (const cJSON *b = a->next; b; b = b->next)
 			if (strncmp(a->valuestring, b->valuestring,
-				    strcspn(a->valuestring, ":") + 1) == 0)
+			            strcspn(a->valuestring, ":") + 1) == 0)
 				str_addf(wrong, "%s: one project counted twice\n", b->valuestring);
 }
 
@@ -267,7 +257,7 @@ static void bands_are_what_their_sources_give(void **state)
 			band_check(json_string(doc.root, "card", NULL), fraction, &wrong);
 			if (wrong.len)
 				fail_msg("%s %s: %s", *name, json_string(rule, "id", ""),
-					wrong.data);
+				         wrong.data);
 		}
 		json_release(&doc);
 	}
@@ -277,9 +267,9 @@ static void bands_are_what_their_sources_give(void **state)
 /* Every figure of a card that a rule could use is used. */
 static void no_band_is_forgotten(void **state)
 {
-	static const char *const rows[][2] = {{"fp32", "gemm-fp32"}, {"tf32", "gemm-tf32"},
-		{"fp16", "gemm-fp16"}, {"fp16", "gemm-bf16"}, {"fp8", "gemm-fp8"},
-		{"memory", "memory-bandwidth"}};
+	static const char *const rows[][2] = {
+		{"fp32", "gemm-fp32"}, {"tf32", "gemm-tf32"}, {"fp16", "gemm-fp16"},
+		{"fp16", "gemm-bf16"}, {"fp8", "gemm-fp8"},   {"memory", "memory-bandwidth"}};
 
 	(void)state;
 	for (char **name = profiles; *name; name++) {
@@ -307,25 +297,25 @@ static void wrong_bands_are_found(void **state)
 		const char *source, *says;
 	} rows[] = {
 		{"h20-96gb", "tf32_tensor_tflops", 0.9,
-			"zzc0721/torch-performance-test-data: h20-96gb matmul_tf32 71.8",
-			"h is 0.9000, the sources give 0.9703"},
+	         "zzc0721/torch-performance-test-data: h20-96gb matmul_tf32 71.8",
+	         "h is 0.9000, the sources give 0.9703"},
 		{"h20-96gb", "fp32_tflops", 0.7261,
-			"zzc0721/torch-performance-test-data: h20-96gb matmul_fp32_true 31.95",
-			"matmul_fp32_true is not cited"},
+	         "zzc0721/torch-performance-test-data: h20-96gb matmul_fp32_true 31.95",
+	         "matmul_fp32_true is not cited"},
 		{"h20-96gb", "fp32_tflops", 1,
-			"zzc0721/torch-performance-test-data: h20-96gb matmul_fp32_true 44",
-			"44 is not in measured.csv"},
+	         "zzc0721/torch-performance-test-data: h20-96gb matmul_fp32_true 44",
+	         "44 is not in measured.csv"},
 		{"h20-96gb", "tf32_tensor_tflops", 1, "a/b: h20-96gb matmul_tf32 71.8",
-			"a/b: h20-96gb matmul_tf32 71.8 is not in measured.csv"},
+	         "a/b: h20-96gb matmul_tf32 71.8 is not in measured.csv"},
 		{"h20-96gb", "fp8_tflops", 1,
-			"stas00/ml-engineering: h100-sxm5-80gb matmul_fp8_mamf_mean 1402.6",
-			"is not in measured.csv"},
+	         "stas00/ml-engineering: h100-sxm5-80gb matmul_fp8_mamf_mean 1402.6",
+	         "is not in measured.csv"},
 		{"h20-96gb", "fp8_tflops", 1, "x: y 1\",\"x: z 2",
-			"x: z 2: one project counted twice"},
+	         "x: z 2: one project counted twice"},
 		{"h20-96gb", "fp32_tflops", 0.7, NULL, "none cited"},
 		{NULL, "tf32_tensor_tflops", 0.9703,
-			"zzc0721/torch-performance-test-data: h20-96gb matmul_tf32 71.8",
-			"l4 matmul_tf32 is lower"},
+	         "zzc0721/torch-performance-test-data: h20-96gb matmul_tf32 71.8",
+	         "l4 matmul_tf32 is lower"},
 	};
 
 	(void)state;
@@ -333,7 +323,7 @@ static void wrong_bands_are_found(void **state)
 		const char *quote = rows[i].source ? "\"" : "";
 		struct json_doc doc = config_parse(
 			tmpf("{\"of\":\"%s\",\"h\":%g,\"sources\":[%s%s%s]}", rows[i].column,
-				rows[i].h, quote, rows[i].source ? rows[i].source : "", quote));
+		             rows[i].h, quote, rows[i].source ? rows[i].source : "", quote));
 		struct str wrong = {0};
 
 		band_check(rows[i].card, doc.root, &wrong);

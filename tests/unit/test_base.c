@@ -54,8 +54,12 @@ static void printable_hides_what_could_fool_a_terminal(void **state)
 		{"gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f"},
 		{"a\x1b[31m", 6, "a\xef\xbf\xbd[31m"},
 		{"\xff\xfe", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xe2\x80\xae" "evil", 7, "\xef\xbf\xbd" "evil"}, /* right-to-left override */
-		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"},       /* overlong NUL */
+		{"\xe2\x80\xae"
+	         "evil",
+	         7,
+	         "\xef\xbf\xbd"
+	         "evil"},                                    /* right-to-left override */
+		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong NUL */
 		{"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
 		{"\xe4\xb8\xad", 3, "\xe4\xb8\xad"},
 		{"\xc2\x9b", 2, "\xef\xbf\xbd"}, /* C1 control sequence introducer */
@@ -73,7 +77,8 @@ static void printable_hides_what_could_fool_a_terminal(void **state)
 
 static void nearest_word_offers_only_near_words(void **state)
 {
-	static const char *const words[] = {"inventory", "jitter", "gemm", "membw", "storage", NULL};
+	static const char *const words[] = {"inventory", "jitter",  "gemm",
+	                                    "membw",     "storage", NULL};
 
 	(void)state;
 	assert_string_equal(nearest_word("gem", words), "gemm");
@@ -145,7 +150,8 @@ static void figures_read_as_people_write_them(void **state)
 
 static void numbers_are_read_strictly(void **state)
 {
-	static const char *const bad[] = {"", " 1", "1 ", "1,5", "nan", "inf", "0x10", "1e999", "1.2.3", "-"};
+	static const char *const bad[] = {"",    " 1",   "1 ",    "1,5",   "nan",
+	                                  "inf", "0x10", "1e999", "1.2.3", "-"};
 	int64_t n;
 	double x;
 
@@ -192,17 +198,21 @@ static void sha256_matches_published_vectors(void **state)
 
 	(void)state;
 	sha256_text("abc", 3, hex);
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+	                    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	sha256_text("", 0, hex);
-	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	assert_string_equal(hex,
+	                    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	sha256_text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, hex);
-	assert_string_equal(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	assert_string_equal(hex,
+	                    "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 	memset(block, 'a', sizeof(block));
 	sha256_init(&s);
 	for (int i = 0; i < 1000; i++)
 		sha256_add(&s, block, sizeof(block));
 	sha256_hex(&s, hex);
-	assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(hex,
+	                    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 /* Split at every place, the digest is the same. */

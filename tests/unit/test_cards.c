@@ -234,7 +234,7 @@ static void a_guessed_card_proves_nothing(void **state)
 		kit_profile(
 			"", SMS
 			",{\"id\":\"f\",\"criterion\":\"1\",\"metric\":\"card_tflops\",\"unit\":"
-	                "\"TFLOP/s\","
+			"\"TFLOP/s\","
 			"\"fraction_of\":{\"of\":\"fp16_tensor_tflops\",\"h\":0.8,\"sources\":[" TWO
 			"]}}"));
 	assert_true(k->card.card_guessed);

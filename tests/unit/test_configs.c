@@ -22,8 +22,8 @@ static void every_profile_loads(void **state)
 		assert_true((strcmp(*name, BASE) == 0) == (profile_card(p) == NULL));
 		assert_int_equal(p->n_criteria, 5);
 		for (int i = 0; i < 5; i++)
-			assert_string_equal(
-				p->criteria[i].id, ((const char *[]){"1", "2", "S", "3", "4"})[i]);
+			assert_string_equal(p->criteria[i].id,
+			                    ((const char *[]){"1", "2", "S", "3", "4"})[i]);
 		profile_free(p);
 	}
 	assert_int_equal(n, 9);
@@ -63,8 +63,11 @@ static void cards_without_nvlink_owe_none(void **state)
 	static const struct {
 		const char *profile;
 		bool expected;
-	} rows[] = {{"a100-sxm4-80gb", true}, {"h20", true}, {"a100-pcie-80gb", false},
-		{"l40s", false}, {"rtx-4090", false}};
+	} rows[] = {{"a100-sxm4-80gb", true},
+	            {"h20", true},
+	            {"a100-pcie-80gb", false},
+	            {"l40s", false},
+	            {"rtx-4090", false}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -75,7 +78,7 @@ static void cards_without_nvlink_owe_none(void **state)
 			const struct rule *rule = &p->rules[r];
 
 			if (str_starts(rule->metric->name, "nvlink_") &&
-				rule->info.reading == RULE_SOUND)
+			    rule->info.reading == RULE_SOUND)
 				assert_true(rule->when.has & (1u << HAS_NVLINK));
 			if (str_starts(rule->metric->name, "jitter_"))
 				assert_true(rule->when.has & (1u << HAS_CARD));
@@ -130,7 +133,7 @@ static void claims_check(const cJSON *root, struct str *wrong)
 
 		if (due && !marks[r])
 			str_addf(wrong, "%s: neither rule nor excluded\n",
-				csv_field(&claims, r, "id"));
+			         csv_field(&claims, r, "id"));
 		if (marks[r] == 3)
 			str_addf(wrong, "%s: rule and excluded\n", csv_field(&claims, r, "id"));
 	}
@@ -152,7 +155,7 @@ static void missing_and_invented_rows_are_found(void **state)
 {
 	struct json_doc doc =
 		config_parse("{\"rules\":[{\"source\":\"S005 S999 S001\"},{\"source\":\"S012\"}],"
-			     "\"excluded\":[{\"row\":\"S012\",\"reason\":\"\"}]}");
+	                     "\"excluded\":[{\"row\":\"S012\",\"reason\":\"\"}]}");
 	struct str wrong = {0};
 
 	(void)state;
@@ -196,7 +199,7 @@ static bool limit_is_the_guides(const struct rule *rule)
 		int row = claim_row(word.data);
 
 		found = threshold_has(csv_field(&claims, row, "threshold"),
-			csv_field(&claims, row, "unit"), rule->limit.number);
+		                      csv_field(&claims, row, "unit"), rule->limit.number);
 	}
 	str_release(&word);
 	return found;
@@ -212,7 +215,7 @@ static void literal_limits_are_the_guides_figures(void **state)
 		const struct rule *rule = &p->rules[i];
 
 		if (rule->info.reading != RULE_LITERAL ||
-			(rule->limit.kind != LIMIT_MIN && rule->limit.kind != LIMIT_MAX))
+		    (rule->limit.kind != LIMIT_MIN && rule->limit.kind != LIMIT_MAX))
 			continue;
 		n++;
 		if (!limit_is_the_guides(rule))
@@ -268,8 +271,8 @@ static void planned_metrics_are_named_well_and_once(void **state)
 	for (const struct metric *m = planned; m->name; m++) {
 		if (in_built_probe(m->name))
 			fail_msg("%s: a probe has it; take the row out of planned.def", m->name);
-		assert_true(
-			m->name[strspn(m->name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0');
+		assert_true(m->name[strspn(m->name, "abcdefghijklmnopqrstuvwxyz0123456789_")] ==
+		            '\0');
 		if (!name_has_unit(m))
 			fail_msg("%s: no unit %s in its name", m->name, m->unit);
 		assert_true(strlen(m->formula) > 10);
@@ -284,8 +287,8 @@ static bool rule_names(const struct rule *rule, const char *name)
 	const struct at_point *at = rule->at_point;
 
 	if (strcmp(rule->metric->name, name) == 0 ||
-		(rule->limit.of_metric && strcmp(rule->limit.of_metric->name, name) == 0) ||
-		(at && at->maximize && strcmp(at->maximize->name, name) == 0))
+	    (rule->limit.of_metric && strcmp(rule->limit.of_metric->name, name) == 0) ||
+	    (at && at->maximize && strcmp(at->maximize->name, name) == 0))
 		return true;
 	for (int i = 0; at && i < at->n_subject_to; i++)
 		if (strcmp(at->subject_to[i].metric->name, name) == 0)
@@ -374,10 +377,10 @@ static int peaks_check(const struct csv *table, struct str *wrong)
 				continue;
 			compared++;
 			if (fabs(peak - 1) > 0.02 &&
-				!strstr(csv_field(table, r, "consistency"), peaks[i].flag))
+			    !strstr(csv_field(table, r, "consistency"), peaks[i].flag))
 				str_addf(wrong, "%s %s: %+.1f %%, not flagged\n",
-					csv_field(table, r, "key"), peaks[i].column,
-					(peak - 1) * 100);
+				         csv_field(table, r, "key"), peaks[i].column,
+				         (peak - 1) * 100);
 		}
 	}
 	return compared;
@@ -422,7 +425,7 @@ static void cards_are_told_apart(void **state)
 
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(csv_field(&accelerators, a, "key"),
-				csv_field(&accelerators, b, "key"));
+			                        csv_field(&accelerators, b, "key"));
 		for (; *fields; fields += strspn(fields, ";")) {
 			str_clear(&field);
 			str_addn(&field, fields, strcspn(fields, ";"));
@@ -432,13 +435,13 @@ static void cards_are_told_apart(void **state)
 		str_release(&field);
 		if (*links)
 			assert_true(fabs(2 * cell(&accelerators, a, "nvlink_per_dir_gbs") -
-					    cell(&accelerators, a, "nvlink_total_gbs")) < 0.01);
+			                 cell(&accelerators, a, "nvlink_total_gbs")) < 0.01);
 	}
 	assert_int_equal(accelerators.n_rows, 43);
 	assert_int_equal(accel_guess(&accelerators, "NVIDIA A100-SXM4-80GB"),
-		accel_row(&accelerators, "a100-sxm4-80gb"));
+	                 accel_row(&accelerators, "a100-sxm4-80gb"));
 	assert_int_equal(accel_guess(&accelerators, "NVIDIA H200"),
-		accel_row(&accelerators, "h200-sxm-141gb"));
+	                 accel_row(&accelerators, "h200-sxm-141gb"));
 	assert_int_equal(accel_guess(&accelerators, "NVIDIA A100-SXM4-80GB MIG 1g.10gb"), -1);
 }
 

@@ -11,7 +11,10 @@
 	"{\"id\":\"pairs\",\"criterion\":\"1\",\"metric\":\"pair_gbps\",\"unit\":\"Gb/"            \
 	"s\",%s\"min\":100}"
 
-static struct profile *speed(const char *extra) { return kit_profile("", tmpf(SPEED, extra)); }
+static struct profile *speed(const char *extra)
+{
+	return kit_profile("", tmpf(SPEED, extra));
+}
 
 static void cards(struct kit *k, const char *node, int from, int to, double value)
 {

@@ -65,14 +65,21 @@ static bool all_gone(const struct lines *l)
 	return false;
 }
 
-static struct proc *begin(const char *mode, const char *number, double deadline, const char *scratch,
-                          struct lines *lines)
+static struct proc *begin(const char *mode, const char *number, double deadline,
+                          const char *scratch, struct lines *lines)
 {
 	const char *argv[] = {"helper", mode, number, NULL};
 	const char *dirs[] = {scratch};
-	struct proc_spec spec = {.exe = helper, .argv = argv, .request = "asked\n", .label = mode,
-	                         .deadline_s = deadline, .grace_s = 0.2, .scratch = dirs,
-	                         .n_scratch = scratch ? 1 : 0, .on_line = collect, .arg = lines};
+	struct proc_spec spec = {.exe = helper,
+	                         .argv = argv,
+	                         .request = "asked\n",
+	                         .label = mode,
+	                         .deadline_s = deadline,
+	                         .grace_s = 0.2,
+	                         .scratch = dirs,
+	                         .n_scratch = scratch ? 1 : 0,
+	                         .on_line = collect,
+	                         .arg = lines};
 	struct proc *p = NULL;
 	struct error err = {0};
 
@@ -98,7 +105,10 @@ static void lines_exit_codes_and_signals_come_back(void **state)
 	static const struct {
 		const char *mode, *number;
 		int exit_code, signal;
-	} rows[] = {{"exit", "0", 0, 0}, {"exit", "7", 7, 0}, {"abort", "6", -1, 6}, {"abort", "9", -1, 9}};
+	} rows[] = {{"exit", "0", 0, 0},
+	            {"exit", "7", 7, 0},
+	            {"abort", "6", -1, 6},
+	            {"abort", "9", -1, 9}};
 	struct lines l = {0};
 	struct proc *p = begin("echo", NULL, 30, NULL, &l);
 
@@ -107,7 +117,8 @@ static void lines_exit_codes_and_signals_come_back(void **state)
 	assert_string_equal(l.text.data, "first\nasked\n");
 	assert_non_null(strstr(proc_result(p)->err.data, "to stderr"));
 	assert_non_null(strstr(proc_result(p)->err.data, "to stdout"));
-	assert_true(proc_result(p)->started && !proc_result(p)->timed_out && !proc_result(p)->guard_lost);
+	assert_true(proc_result(p)->started && !proc_result(p)->timed_out &&
+	            !proc_result(p)->guard_lost);
 	proc_free(p);
 	str_release(&l.text);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -125,7 +136,10 @@ static void make_scratch(char *dir, struct str *scratch, int *lock)
 	assert_int_equal(scratch_make(dir, "run1", "n1", scratch, lock, NULL), ST_OK);
 }
 
-static bool exists(const char *path) { return access(path, F_OK) == 0; }
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
 
 static void a_deadline_ends_the_whole_tree(void **state)
 {
@@ -320,7 +334,8 @@ static void floods_do_not_block(void **state)
 	(void)state;
 	run_to_end(p);
 	assert_int_equal(proc_result(p)->exit_code, 0);
-	assert_true(proc_result(p)->err.len >= 1 << 20 && proc_result(p)->err.len < (1 << 20) + 100);
+	assert_true(proc_result(p)->err.len >= 1 << 20 &&
+	            proc_result(p)->err.len < (1 << 20) + 100);
 	assert_non_null(strstr(proc_result(p)->err.data, "the rest was cut"));
 	proc_free(p);
 }
@@ -364,7 +379,8 @@ static void children_get_a_clean_environment(void **state)
 static void a_missing_program_is_said(void **state)
 {
 	const char *argv[] = {"helper", NULL};
-	struct proc_spec spec = {.exe = "/nonexistent/assay", .argv = argv, .label = "x", .deadline_s = 5};
+	struct proc_spec spec = {
+		.exe = "/nonexistent/assay", .argv = argv, .label = "x", .deadline_s = 5};
 	struct proc *p;
 	struct error err = {0};
 

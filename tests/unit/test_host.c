@@ -17,8 +17,8 @@
 #include "hw/topology.h"
 
 #define GPU_NODE TESTS_DIR "/nodes/gpu-node"
-#define VM TESTS_DIR "/nodes/vm-cgroup1"
-#define BARE TESTS_DIR "/nodes/bare"
+#define VM       TESTS_DIR "/nodes/vm-cgroup1"
+#define BARE     TESTS_DIR "/nodes/bare"
 
 static int setup(void **state)
 {
@@ -39,9 +39,9 @@ static void cpu_lists(void **state)
 	static const struct {
 		const char *list;
 		int count;
-	} rows[] = {{"0", 1}, {"0-3", 4}, {"0-3,8,10-11", 7}, {"", 0}, {NULL, -1}, {"a", -1},
-	            {"3-1", -1}, {"-1", -1}, {"0,", 1}, {"0 1", -1}, {"0-", -1},
-	            {"0-99999999999", -1}};
+	} rows[] = {{"0", 1},   {"0-3", 4},  {"0-3,8,10-11", 7}, {"", 0},
+	            {NULL, -1}, {"a", -1},   {"3-1", -1},        {"-1", -1},
+	            {"0,", 1},  {"0 1", -1}, {"0-", -1},         {"0-99999999999", -1}};
 	int cpus[3] = {-1, -1, -1};
 
 	(void)state;
@@ -71,8 +71,9 @@ static void numbers_and_texts(void **state)
 
 	assert_int_equal(sys_number(-7, GPU_NODE, "/sys/bus/pci/devices/%s/vendor", "0000:17:00.0"),
 	                 0x10de);
-	assert_int_equal(sys_number(-7, VM, "/sys/bus/pci/devices/%s/current_link_speed",
-	                            "0000:00:05.0"), -7);
+	assert_int_equal(
+		sys_number(-7, VM, "/sys/bus/pci/devices/%s/current_link_speed", "0000:00:05.0"),
+		-7);
 	assert_int_equal(sys_number(-7, BARE, "/nothing"), -7);
 	assert_null(sys_text(a, GPU_NODE, "/.dockerenv"));
 	assert_string_equal(names[0], "mlx5_0");

@@ -33,11 +33,12 @@ static void a_run_is_written_to_the_byte(void **state)
 		assert_non_null(next);
 		*next++ = '\0';
 		if (seq > 0)
-			assert_true(str_ends(line,
-				tmpf(",\"seq\":%d,\"prev\":\"%s\"}", seq, last)));
+			assert_true(
+				str_ends(line, tmpf(",\"seq\":%d,\"prev\":\"%s\"}", seq, last)));
 		sha256_text(line, strlen(line), last);
 		if (seq == 1)
-			assert_true(str_starts(line,
+			assert_true(str_starts(
+				line,
 				"{\"v\":1,\"time\":\"2026-12-02T03:04:06.000Z\",\"node\":\"n001\","
 				"\"writer\":0,\"phase\":\"cards\",\"attempt\":1,"
 				"\"work\":\"5f0c5f0c5f0c\",\"probe\":\"gemm\","
@@ -46,8 +47,8 @@ static void a_run_is_written_to_the_byte(void **state)
 				"\"value\":268.1,\"better\":\"higher\",\"outcome\":\"measured\","
 				"\"reason\":null,\"origin\":\"measured\",\"seq\":1,"));
 		if (seq == 3)
-			assert_non_null(strstr(line,
-				"\"work\":\"5f0c5f0c5f0c\",\"state\":\"done\","));
+			assert_non_null(
+				strstr(line, "\"work\":\"5f0c5f0c5f0c\",\"state\":\"done\","));
 		if (seq == 4)
 			assert_non_null(strstr(line, "\",\"readings\":2,\"seq\":4,\"prev\":\""));
 	}
@@ -180,17 +181,19 @@ static void pairs_keep_both_ends_and_points_make_params(void **state)
 	struct str line = {0};
 
 	(void)state;
-	r.subject = (struct subject){.kind = SUBJECT_PAIR, .index = -1, .n_ends = 2,
-	                             .ends = {{"n001", NULL, "mlx5_0", 1},
-	                                      {"n002", "GPU-9", NULL, 0}}};
+	r.subject =
+		(struct subject){.kind = SUBJECT_PAIR,
+	                         .index = -1,
+	                         .n_ends = 2,
+	                         .ends = {{"n001", NULL, "mlx5_0", 1}, {"n002", "GPU-9", NULL, 0}}};
 	r.value_kind = VALUE_TEXT;
 	r.text = "RoCE v2";
 	r.point = "64K";
 	reading_format(&line, &r);
 	assert_non_null(strstr(line.data, "\"params\":{\"point\":\"64K\"}"));
 	assert_non_null(strstr(line.data,
-		"\"ends\":[{\"node\":\"n001\",\"nic\":\"mlx5_0\",\"port\":1},"
-		"{\"node\":\"n002\",\"card\":\"GPU-9\"}]"));
+	                       "\"ends\":[{\"node\":\"n001\",\"nic\":\"mlx5_0\",\"port\":1},"
+	                       "{\"node\":\"n002\",\"card\":\"GPU-9\"}]"));
 	assert_int_equal(reading_parse(&back, &arena, line.data, line.len, NULL), ST_OK);
 	assert_int_equal(back.value_kind, VALUE_TEXT);
 	assert_string_equal(back.text, "RoCE v2");
@@ -227,7 +230,8 @@ static void frames_are_checked(void **state)
 		{"{\"v\":\0001}", 8, ST_PARSE},
 		{"{\"kind\":\"end\",\"readings\":0}", 27, ST_PARSE},
 		{"{\"v\":1,\"seq\":9,\"prev\":\"0123456789012345678901234567890123456789"
-		 "012345678901234567890123\"}", 88, ST_PARSE},
+	         "012345678901234567890123\"}",
+	         88, ST_PARSE},
 		{"{\"v\":1}", 7, ST_OK}, /* nothing is reparsed */
 	};
 	struct place p = place_make();

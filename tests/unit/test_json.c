@@ -43,7 +43,8 @@ static void errors_name_line_and_column(void **state)
 
 static void comments_keep_places(void **state)
 {
-	static const char text[] = "{ // first\n /* two\n lines */ \"key\": \"// no comment\",\n\"n\": [1, {\"deep\": 2}] }";
+	static const char text[] = "{ // first\n /* two\n lines */ \"key\": \"// no "
+				   "comment\",\n\"n\": [1, {\"deep\": 2}] }";
 	struct json_doc doc;
 	struct error err = {0};
 	const cJSON *deep;
@@ -61,7 +62,8 @@ static void comments_keep_places(void **state)
 
 static void places_survive_awkward_values(void **state)
 {
-	static const char text[] = "{\"e\":{}, \"a\":[], \"s\":\"q\\\"}\", \"t\": true,\n  \"x\": -1.5e3}";
+	static const char text[] =
+		"{\"e\":{}, \"a\":[], \"s\":\"q\\\"}\", \"t\": true,\n  \"x\": -1.5e3}";
 	struct json_doc doc;
 
 	(void)state;
@@ -114,7 +116,9 @@ static void the_writer_escapes(void **state)
 	(void)state;
 	json_object_begin(&j, NULL);
 	json_put_string(&j, "q\"", "a\\b\n\t\x01\x7f");
-	json_put_string(&j, "bad", "x\xff" "y");
+	json_put_string(&j, "bad",
+	                "x\xff"
+	                "y");
 	json_put_string(&j, "none", NULL);
 	json_array_begin(&j, "list");
 	json_put_bool(&j, NULL, true);
@@ -122,16 +126,17 @@ static void the_writer_escapes(void **state)
 	json_object_end(&j);
 	json_array_end(&j);
 	json_object_end(&j);
-	assert_string_equal(out.data,
-	                    "{\n  \"q\\\"\": \"a\\\\b\\n\\t\\u0001\\u007f\",\n"
-	                    "  \"bad\": \"x\xef\xbf\xbdy\",\n  \"none\": null,\n"
-	                    "  \"list\": [\n    true,\n    {}\n  ]\n}");
+	assert_string_equal(out.data, "{\n  \"q\\\"\": \"a\\\\b\\n\\t\\u0001\\u007f\",\n"
+	                              "  \"bad\": \"x\xef\xbf\xbdy\",\n  \"none\": null,\n"
+	                              "  \"list\": [\n    true,\n    {}\n  ]\n}");
 	str_release(&out);
 }
 
 static void csv_follows_rfc_4180(void **state)
 {
-	static const char text[] = "\xef\xbb\xbf" "a,b,c\r\n1,\"two, with \"\"quotes\"\"\nand a line\",3\r\n\r\n,,\n";
+	static const char text[] =
+		"\xef\xbb\xbf"
+		"a,b,c\r\n1,\"two, with \"\"quotes\"\"\nand a line\",3\r\n\r\n,,\n";
 	struct csv csv;
 	struct error err = {0};
 
@@ -165,8 +170,8 @@ static void csv_errors_name_the_line(void **state)
 		struct csv csv;
 		struct error err = {0};
 
-		assert_int_not_equal(csv_parse(&csv, "f.csv", rows[i].text, strlen(rows[i].text), &err),
-		                     ST_OK);
+		assert_int_not_equal(
+			csv_parse(&csv, "f.csv", rows[i].text, strlen(rows[i].text), &err), ST_OK);
 		if (!strstr(str_text(&err.text), rows[i].what))
 			fail_msg("%s: got %s", rows[i].text, str_text(&err.text));
 		error_release(&err);

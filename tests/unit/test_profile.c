@@ -80,7 +80,7 @@ static void digest_is_of_the_meaning(void **state)
 	digest_of(
 		b, "",
 		"/* said */ { \"min\": 1.0, "
-	        "\"unit\":\"1\",\"id\":\"x\",\n\"metric\":\"node_ok\",\"criterion\":\"1\"} // x\n");
+		"\"unit\":\"1\",\"id\":\"x\",\n\"metric\":\"node_ok\",\"criterion\":\"1\"} // x\n");
 	assert_string_equal(a, b);
 	digest_of(b, "",
 	          "{\"id\":\"x\",\"criterion\":\"1\",\"metric\":\"node_ok\",\"unit\":\"1\",\"min\":"

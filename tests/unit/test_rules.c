@@ -4,7 +4,10 @@
 
 #define ONE "{\"id\":\"r\",\"criterion\":\"1\",%s}"
 
-static struct profile *rule(const char *members) { return kit_profile("", tmpf(ONE, members)); }
+static struct profile *rule(const char *members)
+{
+	return kit_profile("", tmpf(ONE, members));
+}
 
 /* The verdict of a rule over a metric of one node. */
 static void assert_node(const char *limit, double value, const char *verdict)

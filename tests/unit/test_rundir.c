@@ -214,12 +214,13 @@ static void forge(const struct place *p, const char *const *lines, int count)
 	str_release(&run);
 }
 
-#define HEAD "{\"v\":1,\"time\":\"t\",\"node\":\"n\",\"writer\":0,\"phase\":\"p\",\"attempt\":1," \
-             "\"work\":\"w\",\"probe\":\"gemm\",\"subject\":{\"kind\":\"card\",\"id\":\"c\"}," \
-             "\"metric\":\"m\",\"unit\":\"1\","
+#define HEAD                                                                                       \
+	"{\"v\":1,\"time\":\"t\",\"node\":\"n\",\"writer\":0,\"phase\":\"p\",\"attempt\":1,"       \
+	"\"work\":\"w\",\"probe\":\"gemm\",\"subject\":{\"kind\":\"card\",\"id\":\"c\"},"          \
+	"\"metric\":\"m\",\"unit\":\"1\","
 #define TAIL "\"better\":\"higher\",\"outcome\":\"measured\",\"origin\":\"measured\"}"
 #define GOOD HEAD "\"value\":1," TAIL
-#define END "{\"kind\":\"end\",\"time\":\"z\",\"readings\":2}"
+#define END  "{\"kind\":\"end\",\"time\":\"z\",\"readings\":2}"
 
 static void unknown_kinds_and_members_are_left_alone(void **state)
 {
@@ -282,7 +283,7 @@ static void lines_that_are_no_reading_are_refused_with_their_place(void **state)
 		{HEAD "\"value\":1,\"reason\":{\"args\":[]}," TAIL, "reason.code"},
 		{HEAD "\"value\":1,\"raw\":{\"file\":\"a\",\"sha256\":\"b\"}," TAIL, "raw.bytes"},
 		{HEAD "\"value\":1,\"raw\":{\"file\":\"a\",\"sha256\":\"b\",\"bytes\":-1}," TAIL,
-		 "raw.bytes"},
+	         "raw.bytes"},
 		{HEAD "\"value\":1,\"x\":\"\xff\"," TAIL, "not JSON"},
 		{HEAD "\"value\":1,\"x\":\"\\ud800\"," TAIL, "not JSON"},
 		{HEAD "\"value\":1,\"x\":\"\\u0000\"," TAIL, "not JSON"},
@@ -292,9 +293,11 @@ static void lines_that_are_no_reading_are_refused_with_their_place(void **state)
 		{HEAD "\"value\":1,\"x\":[1 2]," TAIL, "not JSON"},
 		{HEAD "\"value\":1,," TAIL, "not JSON"},
 		{HEAD "\"value\":1,\"better\":\"higher\",\"outcome\":\"maybe\","
-		      "\"origin\":\"measured\"}", "outcome"},
+	              "\"origin\":\"measured\"}",
+	         "outcome"},
 		{HEAD "\"value\":1,\"better\":\"higher\",\"outcome\":\"lost\","
-		      "\"origin\":\"measured\"}", "without a reason"},
+	              "\"origin\":\"measured\"}",
+	         "without a reason"},
 		{HEAD "\"value\":1,\"better\":\"higher\",\"outcome\":\"measured\"}", "origin"},
 		{"{\"v\":1,\"attempt\":0}", "attempt"},
 		{"{\"v\":1,\"attempt\":\"99999999999999999999\"}", "attempt"},
@@ -332,17 +335,27 @@ static void numbers_are_read_exactly(void **state)
 		const char *text;
 		double value;
 	} rows[] = {
-		{"0", 0}, {"-0", -0.0}, {"-12.5e-1", -1.25}, {"268.1", 268.1}, {"0.0016", 0.0016},
-		{"1E+2", 100}, {"1e22", 1e22}, {"1e23", 1e23},
+		{"0", 0},
+		{"-0", -0.0},
+		{"-12.5e-1", -1.25},
+		{"268.1", 268.1},
+		{"0.0016", 0.0016},
+		{"1E+2", 100},
+		{"1e22", 1e22},
+		{"1e23", 1e23},
 		{"9007199254740993", 9007199254740992.0},
-		{"0.1000000000000000055511151231257827", 0.1}, {"5e-324", 5e-324}, {"1e-999", 0},
-		{"1.7976931348623157e308", 1.7976931348623157e308}, {"0e99999", 0},
+		{"0.1000000000000000055511151231257827", 0.1},
+		{"5e-324", 5e-324},
+		{"1e-999", 0},
+		{"1.7976931348623157e308", 1.7976931348623157e308},
+		{"0e99999", 0},
 		{"123456789012345678901234567890", 123456789012345678901234567890.0},
 		{"0.000000000000000000000000000001", 1e-30},
-		{"9007199254740993.0", 9007199254740992.0},  /* a tie: to even */
+		{"9007199254740993.0", 9007199254740992.0}, /* a tie: to even */
 		{"9007199254740995.0", 9007199254740996.0},
 		{"900719925474099.35", 900719925474099.35},
-		{"0.9999999999999999999", 1}, {"1844674407370955161.5", 1844674407370955264.0},
+		{"0.9999999999999999999", 1},
+		{"1844674407370955161.5", 1844674407370955264.0},
 	};
 	struct arena arena = {0};
 
@@ -451,8 +464,8 @@ static void counts_and_versions_must_fit(void **state)
 static void what_is_no_journal_is_unreadable(void **state)
 {
 	static const char *const texts[] = {
-		"", "hello\nworld\n", "\n\n\n", "{}\n", "{\"kind\":\"start\"",
-		"{\"kind\":\"end\",\"time\":\"t\",\"readings\":0}\n",
+		"",     "hello\nworld\n",      "\n\n\n",
+		"{}\n", "{\"kind\":\"start\"", "{\"kind\":\"end\",\"time\":\"t\",\"readings\":0}\n",
 	};
 	struct place p = place_make();
 	char digest[65];
@@ -519,7 +532,7 @@ static void raw_files_are_what_was_written(void **state)
 static void raw_files_outside_are_not_opened(void **state)
 {
 	static const char *const names[] = {"/etc/hostname", "raw/../../secret", "..", "",
-	                                    "raw/link", "linked/secret"};
+	                                    "raw/link",      "linked/secret"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

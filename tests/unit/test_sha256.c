@@ -7,8 +7,8 @@
 
 #define SHA256_PORTABLE
 #define sha256_init portable_init
-#define sha256_add portable_add
-#define sha256_hex portable_hex
+#define sha256_add  portable_add
+#define sha256_hex  portable_hex
 #define sha256_text portable_text
 #include "base/sha256.c"
 #undef sha256_init
@@ -25,11 +25,12 @@ static void both_know_the_standard_vectors(void **state)
 {
 	static const struct {
 		const char *text, *hex;
-	} rows[] = { /* FIPS 180-4 examples */
+	} rows[] = {
+		/* FIPS 180-4 examples */
 		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
 		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-		 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+	         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
 	};
 	char hex[SHA256_HEX];
 

@@ -22,7 +22,8 @@ static void both_streams_and_the_code_come_back(void **state)
 	struct proc_end end;
 
 	(void)state;
-	assert_int_equal(shell("echo out; echo err >&2; exit 3", 30, 1000, &out, &end, NULL), ST_OK);
+	assert_int_equal(shell("echo out; echo err >&2; exit 3", 30, 1000, &out, &end, NULL),
+	                 ST_OK);
 	assert_string_equal(str_text(&out), "out\n");
 	assert_string_equal(str_text(&end.err), "err\n");
 	assert_int_equal(end.exit_code, 3);
@@ -51,8 +52,8 @@ static void a_deadline_ends_the_group(void **state)
 
 	(void)state;
 	/* The inner sleep holds the pipe; it must go with the group. */
-	assert_int_equal(shell("trap '' TERM; echo begun; sleep 600 & wait; sleep 600", 0.3, 1000, &out,
-	                       &end, NULL),
+	assert_int_equal(shell("trap '' TERM; echo begun; sleep 600 & wait; sleep 600", 0.3, 1000,
+	                       &out, &end, NULL),
 	                 ST_OK);
 	assert_true(end.timed_out);
 	assert_false(end.unkillable);
@@ -121,7 +122,11 @@ static void the_tick_can_end_it(void **state)
 {
 	const char *argv[] = {"sleep", "600", NULL};
 	int calls = 0;
-	struct spawn_spec spec = {.argv = argv, .deadline_s = 600, .max_out = 10, .tick = stop_at_once, .arg = &calls};
+	struct spawn_spec spec = {.argv = argv,
+	                          .deadline_s = 600,
+	                          .max_out = 10,
+	                          .tick = stop_at_once,
+	                          .arg = &calls};
 	struct str out = {0};
 	struct proc_end end;
 

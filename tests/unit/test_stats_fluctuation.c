@@ -238,8 +238,8 @@ static void verdicts_follow_the_rule(void **state)
 	} rows[] = {
 		{120, 0.006, 0.0100, 0.004, 0.0, F95_PASS},
 		{120, 0.006, 0.0101, 0.004, 0.0, F95_EXTEND},
-		{120, 0.050, 0.0600, 0.040, 0.0, F95_EXTEND}, /* never fails here */
-		{120, 0.006, 0.0080, 0.004, 0.7, F95_PASS},   /* worth 21 windows */
+		{120, 0.050, 0.0600, 0.040, 0.0, F95_EXTEND},  /* never fails here */
+		{120, 0.006, 0.0080, 0.004, 0.7, F95_PASS},    /* worth 21 windows */
 		{120, 0.006, 0.0080, 0.004, 0.72, F95_EXTEND}, /* worth 19.5 */
 		{1199, 0.050, 0.0600, 0.040, 0.0, F95_EXTEND},
 		{1200, 0.006, 0.0100, 0.004, 0.99, F95_PASS},
