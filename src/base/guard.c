@@ -1,303 +1,278 @@
-/* The guard: a small process between assay and one probe child. It outlives
- * both, so that whatever dies first, the child's processes end and its files
- * go away. It is a subreaper: a descendant that detaches itself becomes the
- * guard's child, never init's. */
-#include <dirent.h>
+/* The guard of one probe child: a process of its own, because only somebody who
+ * outlives both assay and the child can promise that nothing is left behind.
+ * It has no threads, needs nothing of assay but the link, and as subreaper it is
+ * the parent of whatever loses its parent: when it has no child left, nobody is
+ * left (the one proof that does not race with forks). */
+#include "base/guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/clock.h"
+#include "base/ending.h"
+#include "base/launch.h"
 #include "base/proc.h"
-#include "base/proc_private.h"
-
-#define SCRATCH_PREFIX ".assay-"
-#define LOCK_NAME      ".lock"
-/* A directory without a lock file may be one that is just being made. */
-#define FRESH_S 60
-
-/* --- scratch directories ------------------------------------------------------- */
-
-static bool is_scratch(const char *dir)
-{
-	const char *p = strstr(dir, "/" SCRATCH_PREFIX);
-
-	return p && dir[0] == '/' && !strstr(p, "/../");
-}
-
-void scratch_remove(const char *dir)
-{
-	struct str parent = {0};
-	const char *slash = strrchr(dir, '/');
-
-	if (!is_scratch(dir))
-		return;
-	dir_remove(dir, NULL);
-	str_addn(&parent, dir, (size_t)(slash - dir));
-	/* Only while it is empty, and only if it is one of ours. */
-	if (str_starts(strrchr(parent.data, '/') ? strrchr(parent.data, '/') : "",
-	               "/" SCRATCH_PREFIX))
-		rmdir(parent.data);
-	str_release(&parent);
-}
-
-enum status scratch_make(const char *path, const char *run, const char *node, struct str *dir,
-                         int *lock_fd, struct error *err)
-{
-	struct str lock = {0};
-	enum status st = ST_OK;
-
-	str_clear(dir);
-	str_addf(dir, "%s/" SCRATCH_PREFIX "%s", path, run);
-	if (mkdir(dir->data, 0700) != 0 && errno != EEXIST) {
-		st = error_errno(err, dir->data, errno);
-		goto out;
-	}
-	str_addf(dir, "/%s", node);
-	if (mkdir(dir->data, 0700) != 0) {
-		st = error_errno(err, dir->data, errno);
-		goto out;
-	}
-	path_join(&lock, dir->data, LOCK_NAME);
-	*lock_fd = open(lock.data, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*lock_fd < 0) {
-		st = error_errno(err, lock.data, errno);
-		scratch_remove(dir->data);
-		goto out;
-	}
-	/* Where locks do not work nobody sweeps either (guard_sweep). */
-	flock(*lock_fd, LOCK_EX | LOCK_NB);
-out:
-	str_release(&lock);
-	return st;
-}
-
-/* Whether nobody holds the directory: its owner is dead. */
-static bool is_free(const char *dir)
-{
-	struct str lock = {0};
-	struct stat info;
-	int fd = open(path_join(&lock, dir, LOCK_NAME), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	bool is;
-
-	str_release(&lock);
-	if (fd < 0)
-		return errno == ENOENT && stat(dir, &info) == 0 && info.st_uid == geteuid() &&
-		       time(NULL) - info.st_mtime > FRESH_S;
-	is = flock(fd, LOCK_EX | LOCK_NB) == 0;
-	close(fd);
-	return is;
-}
-
-enum status guard_sweep(const char *path, const char *node, struct str *removed, struct error *err)
-{
-	DIR *dir = opendir(path);
-	struct dirent *d;
-
-	if (!dir)
-		return error_errno(err, path, errno);
-	while ((d = readdir(dir))) {
-		struct str own = {0};
-		struct stat info;
-
-		str_addf(&own, "%s/%s/%s", path, d->d_name, node);
-		if (str_starts(d->d_name, SCRATCH_PREFIX) && lstat(own.data, &info) == 0 &&
-		    S_ISDIR(info.st_mode) && is_free(own.data)) {
-			scratch_remove(own.data);
-			if (access(own.data, F_OK) != 0)
-				str_addf(removed, "%s%s", removed->len ? ", " : "", own.data);
-		}
-		str_release(&own);
-	}
-	closedir(dir);
-	return ST_OK;
-}
-
-/* --- the guard itself ------------------------------------------------------------- */
+#include "base/scratch.h"
+#include "base/unit.h"
 
 struct guard {
-	double deadline, grace;
-	char **scratch;
+	int64_t grace_ns, kill_wait_ns, deadline_ns, start_ns;
+	double deadline_s;
+	char **scratch_paths;
+	struct scratch *scratch;
 	int n_scratch;
-	const char *exe;
-	char **argv;
+	char **program; /* path, argv… */
 	pid_t child;
-	bool child_ended;
-	int wait_status;
-	int signals;
-	struct guard_report report;
+	bool link_open, stop, child_ended, ending;
+	int signals; /* signalfd */
+	struct ending family;
+	int64_t next_look_ns;
+	struct guard_word word;
 };
 
-static bool is_descendant(const struct proc_entry *list, int count, int index, void *arg)
+static bool seconds_arg(const char *text, double *s)
 {
-	(void)arg;
-	return proc_descends(list, count, index, getpid());
+	return parse_double(text, s) && *s > 0 && *s < 1e9;
 }
 
-static void reap(void *arg)
+static bool parse_args(struct guard *g, int argc, char **argv)
 {
-	struct guard *g = arg;
+	double grace_s, kill_wait_s;
+	int64_t n;
+
+	if (argc < 8 || !seconds_arg(argv[2], &g->deadline_s) || !seconds_arg(argv[3], &grace_s) ||
+	    !seconds_arg(argv[4], &kill_wait_s) || !parse_int64(argv[5], &n) || n < 0 ||
+	    n > argc - 8)
+		return false;
+	g->grace_ns = (int64_t)(grace_s * NS_PER_S);
+	g->kill_wait_ns = (int64_t)(kill_wait_s * NS_PER_S);
+	g->n_scratch = (int)n;
+	g->scratch_paths = argv + 6;
+	g->program = argv + 6 + n;
+	return true;
+}
+
+static bool link_is_socket(void)
+{
+	int type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(GUARD_LINK, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_SEQPACKET;
+}
+
+static void tell(struct guard *g, enum guard_kind kind)
+{
+	g->word.kind = kind;
+	send(GUARD_LINK, &g->word, sizeof(g->word), MSG_NOSIGNAL);
+}
+
+static void complain(struct error *err)
+{
+	if (err->status != ST_OK)
+		fprintf(stderr, "%s\n", err->text.data);
+	fflush(stderr);
+	error_release(err);
+}
+
+/* Reads what assay said; its silence for ever is a word too. */
+static void read_link(struct guard *g)
+{
+	char byte;
+	ssize_t n = recv(GUARD_LINK, &byte, 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	g->stop = true;
+	if (n <= 0)
+		g->link_open = false;
+}
+
+/* Whoever signals the guard wants the job to end: a batch system that ends
+ * every process it finds, or a person. */
+static int catch_signals(void)
+{
+	sigset_t all, wanted;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGCHLD);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	sigaddset(&wanted, SIGQUIT);
+	return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void read_signals(struct guard *g)
+{
+	struct signalfd_siginfo info;
+
+	while (read(g->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			g->stop = true;
+}
+
+static void note_scratch(struct guard *g)
+{
+	g->scratch = calloc((size_t)g->n_scratch + 1, sizeof(*g->scratch));
+	if (!g->scratch)
+		die_nomem();
+	for (int i = 0; i < g->n_scratch; i++) {
+		struct error err = {0};
+
+		scratch_note(&g->scratch[i], g->scratch_paths[i], true, &err);
+		complain(&err);
+	}
+}
+
+static void start_child(struct guard *g)
+{
+	static const int fds[] = {GUARD_REQUEST, GUARD_OUT, GUARD_ERR, GUARD_CHANNEL};
+	struct launch l = {
+		.path = g->program[0],
+		.argv = (const char *const *)g->program + 1,
+		.fds = fds,
+		.n_fds = 4,
+		.dies_with_us = true,
+		.clean_env = true,
+	};
+	struct error err = {0};
+
+	if (launch_start(&l, &g->child, &err) == ST_OK) {
+		g->word.started = true;
+		tell(g, GUARD_STARTED);
+	}
+	complain(&err);
+	/* Else assay would not see the end of these streams. */
+	close(GUARD_OUT);
+	close(GUARD_CHANNEL);
+	close(GUARD_REQUEST);
+}
+
+/* Collects the dead; false when we have no child any more. */
+static bool reap(struct guard *g, int64_t now)
+{
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == g->child) {
-			g->child_ended = true;
-			g->wait_status = status;
-		}
+		if (pid != g->child)
+			continue;
+		g->child_ended = true;
+		g->word.seconds = (double)(now - g->start_ns) / NS_PER_S;
+		if (WIFEXITED(status))
+			g->word.exit_code = WEXITSTATUS(status);
+		else
+			g->word.signal = WTERMSIG(status);
 	}
+	return pid == 0 || errno != ECHILD;
 }
 
-_Noreturn static void become_child(struct guard *g, int trouble, pid_t guard)
+static bool in_family(void *arg, const struct proc_stat *p)
 {
-	char *mark = NULL;
-	char **env;
-	sigset_t none;
-	int number;
-
-	if (asprintf(&mark, GUARD_MARK "=%d", (int)guard) < 0)
-		_exit(126);
-	env = clean_environment(mark);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != guard)
-		_exit(126);
-	close_others(GUARD_CHANNEL + 1);
-	execve(g->exe, g->argv, env);
-	number = errno;
-	if (write(trouble, &number, sizeof(number)) < 0)
-		_exit(127);
-	_exit(127);
+	(void)arg;
+	return p->ppid == getpid();
 }
 
-static bool start_child(struct guard *g)
+static void decide(struct guard *g, int64_t now)
 {
-	pid_t self = getpid();
-	int trouble[2], number;
+	if (g->ending || (!g->child_ended && !g->stop && now < g->deadline_ns))
+		return;
+	g->ending = true;
+	g->word.stopped = !g->child_ended && g->stop;
+	g->word.timed_out = !g->child_ended && !g->stop;
+	g->family = (struct ending){.belongs = in_family,
+	                            .kill_ns = now + g->grace_ns,
+	                            .give_up_ns = now + g->grace_ns + g->kill_wait_ns};
+}
 
-	if (pipe2(trouble, O_CLOEXEC) != 0) {
-		g->report.exec_errno = errno;
-		return false;
+static void wait_more(struct guard *g, int64_t now)
+{
+	int64_t until = g->ending ? g->next_look_ns : g->deadline_ns;
+	int64_t ms = until > now ? (until - now) / NS_PER_MS + 1 : 0;
+	struct pollfd fds[2] = {{.fd = g->link_open ? GUARD_LINK : -1, .events = POLLIN},
+	                        {.fd = g->signals, .events = POLLIN}};
+
+	if (poll(fds, 2, ms > 60000 ? 60000 : (int)ms) <= 0)
+		return;
+	if (fds[0].revents)
+		read_link(g);
+	if (fds[1].revents)
+		read_signals(g);
+}
+
+/* Until nobody is left, or cannot be made to go. */
+static void follow(struct guard *g)
+{
+	for (;;) {
+		int64_t now = clock_now(&clock_system);
+
+		if (!reap(g, now))
+			break;
+		decide(g, now);
+		if (g->ending && now >= g->next_look_ns) {
+			ending_step(&g->family, now);
+			g->next_look_ns = now + g->family.wait_ms * NS_PER_MS;
+			if (now >= g->family.give_up_ns) {
+				g->word.unkillable = true;
+				break;
+			}
+		}
+		wait_more(g, now);
 	}
-	g->child = fork();
-	if (g->child == 0)
-		become_child(g, trouble[1], self);
-	close(trouble[1]);
-	if (g->child < 0)
-		g->report.exec_errno = errno;
-	else if (read(trouble[0], &number, sizeof(number)) == sizeof(number))
-		g->report.exec_errno = number;
-	close(trouble[0]);
-	return g->report.exec_errno == 0;
+	if (!g->child_ended)
+		g->word.seconds = (double)(clock_now(&clock_system) - g->start_ns) / NS_PER_S;
+	ending_release(&g->family);
 }
 
-/* Until the child ends, the deadline passes, or assay ends or asks. */
-static void watch(struct guard *g)
+static void clean(struct guard *g)
 {
-	double end = proc_seconds() + g->deadline;
+	for (int i = 0; i < g->n_scratch; i++) {
+		struct error err = {0};
 
-	while (!g->child_ended) {
-		struct pollfd fds[2] = {{GUARD_LIFE, POLLIN, 0}, {g->signals, POLLIN, 0}};
-		double left = end - proc_seconds();
-		struct signalfd_siginfo info;
-		char byte;
-
-		if (left <= 0) {
-			g->report.timed_out = 1;
-			return;
-		}
-		poll(fds, 2, left < 3600 ? (int)(left * 1000) + 1 : 3600000);
-		if (fds[0].revents) {
-			/* A byte asks for the end, and so does the end of the pipe. */
-			if (read(GUARD_LIFE, &byte, 1) < 0 && errno == EINTR)
-				continue;
-			g->report.stopped = 1;
-			return;
-		}
-		if (fds[1].revents && read(g->signals, &info, sizeof(info)) == sizeof(info) &&
-		    info.ssi_signo != SIGCHLD) {
-			g->report.stopped = 1;
-			return;
-		}
-		reap(g);
+		if (g->scratch[i].path && scratch_remove(&g->scratch[i], &err) != ST_OK)
+			g->word.left++;
+		complain(&err);
+		scratch_release(&g->scratch[i]);
 	}
-}
-
-static void send_report(const struct guard *g)
-{
-	const struct guard_report *r = &g->report;
-	struct str line = {0};
-
-	str_addf(&line, "%d %d %d %d %d %d\n", r->exec_errno, r->exit_code, r->signal, r->timed_out,
-	         r->stopped, r->unkillable);
-	fd_write_all(GUARD_STATUS, line.data, line.len);
-	str_release(&line);
-}
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
-/* assay --guard DEADLINE GRACE EXE N SCRATCH… ARGV… */
-static bool read_arguments(struct guard *g, int argc, char **argv)
-{
-	if (argc < 7)
-		return false;
-	g->deadline = atof(argv[2]);
-	g->grace = atof(argv[3]);
-	g->exe = argv[4];
-	g->n_scratch = atoi(argv[5]);
-	if (g->n_scratch < 0 || argc < 7 + g->n_scratch)
-		return false;
-	g->scratch = argv + 6;
-	g->argv = argv + 6 + g->n_scratch;
-	return true;
+	free(g->scratch);
 }
 
 int guard_main(int argc, char **argv)
 {
-	struct guard g = {.report = {.exit_code = -1}};
+	struct guard g = {.link_open = true, .word = {.exit_code = -1}};
 
-	if (!read_arguments(&g, argc, argv) || fcntl(GUARD_STATUS, F_GETFD) < 0)
+	if (!parse_args(&g, argc, argv) || !link_is_socket()) {
+		fprintf(stderr, "%s\n", say(MSG_guard_usage));
 		return EXIT_USAGE;
-	fcntl(GUARD_LIFE, F_SETFD, FD_CLOEXEC);
-	fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC);
+	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	g.signals = open_signals();
-	if (start_child(&g))
-		watch(&g);
-	if (!proc_end_all(is_descendant, &g, g.child_ended ? 0 : g.grace, reap))
-		g.report.unkillable = 1;
-	reap(&g);
-	if (g.child_ended && WIFEXITED(g.wait_status))
-		g.report.exit_code = WEXITSTATUS(g.wait_status);
-	else if (g.child_ended)
-		g.report.signal = WTERMSIG(g.wait_status);
-	for (int i = 0; i < g.n_scratch; i++)
-		scratch_remove(g.scratch[i]);
-	send_report(&g);
-	return 0;
+	g.signals = catch_signals();
+	note_scratch(&g);
+	g.start_ns = clock_now(&clock_system);
+	g.deadline_ns = g.start_ns + (int64_t)(g.deadline_s * NS_PER_S);
+	read_link(&g);
+	if (!g.stop)
+		start_child(&g);
+	if (g.word.started)
+		follow(&g);
+	else
+		g.word.stopped = g.stop;
+	tell(&g, GUARD_ENDED);
+	clean(&g);
+	tell(&g, GUARD_CLEANED);
+	if (g.signals >= 0)
+		close(g.signals);
+	return g.word.left ? EXIT_INTERNAL : 0;
 }

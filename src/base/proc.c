@@ -1,371 +1,477 @@
-/* Assay's side of guarded children: start, pump, stop. One poll serves all of
- * them. When a guard is lost, this side does its work. */
+/* assay's side of its guarded children: starts each guard, drains what the
+ * children write, and takes over when a guard dies or falls silent. All waiting
+ * is one poll over all children, so that a node with many cards costs nothing
+ * while they measure. */
+#include "base/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/ending.h"
 #include "base/file.h"
-#include "base/proc.h"
-#include "base/proc_private.h"
+#include "base/guard.h"
+#include "base/launch.h"
+#include "base/log.h"
+#include "base/scratch.h"
+#include "base/stream.h"
+#include "base/unit.h"
 
-#define ERR_LIMIT  ((size_t)1 << 20)
-#define LINE_LIMIT ((size_t)4 << 20)
-/* The guard's own grace and kill times, plus this, and it must have answered. */
-#define GUARD_SLACK 30.0
+#define ERR_LIMIT    ((size_t)1 << 20)
+#define LINE_LIMIT   ((size_t)8 << 20)
+#define DRAIN_BUDGET ((size_t)1 << 18) /* per stream and pump: nobody starves */
+#define LAST_BUDGET  ((size_t)1 << 24)
+#define SLACK_NS     NS_PER_S         /* for the guard to be scheduled */
+#define CLEAN_NS     (120 * NS_PER_S) /* for the removal of large files */
+#define FDS          3
+
+enum state {
+	RUNNING, /* the guard is in charge */
+	CLEANED, /* it said goodbye; its link is about to end */
+	SILENT,  /* it missed its time and got SIGKILL */
+	LOST,    /* it is dead: we end the family ourselves */
+	DONE,
+};
 
 struct proc {
-	pid_t guard;
-	int channel, err, life, status; /* our ends, -1 once closed */
-	struct str line, report;
-	void (*on_line)(void *arg, const char *line, size_t len);
-	void *arg;
+	struct proc *next; /* in `guarded` */
+	enum state state;
 	char *label;
-	char **scratch;
+	struct scratch *scratch;
 	int n_scratch;
-	double grace, started, expected_end;
-	bool too_long; /* a line beyond LINE_LIMIT: the rest of it is skipped */
-	bool asked, done;
+	pid_t guard;     /* -1: none, or reaped */
+	pid_t guard_pid; /* as it was, with its start time */
+	uint64_t guard_start;
+	int link, channel, err_fd;
+	struct liner lines;
+	struct capture err;
 	struct proc_end end;
+	bool ended; /* the guard's GUARD_ENDED came */
+	int64_t start_ns, deadline_ns, limit_ns, next_look_ns;
+	int64_t grace_ns, kill_wait_ns;
+	struct ending family;
 };
+
+/* All whose guard may live: what tells a guard from the orphans of another.
+ * Process-wide because parenthood is. */
+static struct proc *guarded;
 
 void proc_init(void)
 {
+	struct sigaction action;
+
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* A closed terminal or pipe must not end us half way. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Inherited as ignored (some job starters do), it would lose exit codes. */
+	if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+		signal(SIGCHLD, SIG_DFL);
 }
 
-/* --- starting ---------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------ */
 
-struct pipes {
-	int out[2], channel[2], life[2], status[2], request;
-};
-
-static void close_fd(int *fd)
+/* The request as a file without a name: read to its end like any file, and no
+ * pipe to be fed while everything else goes on. */
+static int request_fd(const char *text, struct error *err)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	int fd = memfd_create("request", MFD_CLOEXEC);
+	size_t len = text ? strlen(text) : 0;
+	enum status st;
+
+	if (fd < 0)
+		return error_errno(err, "memfd_create", errno), -1;
+	st = fd_write_all(fd, text ? text : "", len);
+	if (st == ST_OK && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	error_errno(err, "memfd", errno);
+	close(fd);
+	return -1;
 }
 
-static void close_pipes(struct pipes *p)
+static const char **guard_argv(struct arena *a, const struct proc_spec *spec, const struct proc *p)
 {
-	for (int i = 0; i < 2; i++) {
-		close_fd(&p->out[i]);
-		close_fd(&p->channel[i]);
-		close_fd(&p->life[i]);
-		close_fd(&p->status[i]);
+	size_t n = 0, i = 0;
+	const char **list;
+
+	while (spec->argv[n])
+		n++;
+	list = arena_array(a, 8 + (size_t)spec->n_scratch + n, sizeof(*list));
+	list[i++] = spec->argv[0];
+	list[i++] = "--guard";
+	list[i++] = arena_strf(a, "%.6f", spec->deadline_s);
+	list[i++] = arena_strf(a, "%.6f", (double)p->grace_ns / NS_PER_S);
+	list[i++] = arena_strf(a, "%.6f", (double)p->kill_wait_ns / NS_PER_S);
+	list[i++] = arena_strf(a, "%d", spec->n_scratch);
+	for (int s = 0; s < spec->n_scratch; s++)
+		list[i++] = spec->scratch[s];
+	list[i++] = spec->exe;
+	memcpy(list + i, spec->argv, n * sizeof(*list));
+	return list;
+}
+
+static enum status launch_guard(struct proc *p, const struct proc_spec *spec, struct error *err)
+{
+	int link[2] = {-1, -1}, channel[2] = {-1, -1}, errs[2] = {-1, -1};
+	int request = request_fd(spec->request, err);
+	struct arena arena = {0};
+	struct launch l = {
+		.path = spec->exe, .n_fds = GUARD_FDS, .new_session = true, .clean_env = true};
+	enum status st = request < 0 ? err ? err->status : ST_IO : ST_OK;
+
+	if (st == ST_OK && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) != 0)
+		st = error_errno(err, "socketpair", errno);
+	if (st == ST_OK)
+		st = launch_pipe(channel, err);
+	if (st == ST_OK)
+		st = launch_pipe(errs, err);
+	if (st == ST_OK) {
+		l.argv = guard_argv(&arena, spec, p);
+		l.fds = (const int[GUARD_FDS]){[GUARD_LINK] = link[1],
+		                               [GUARD_OUT] = errs[1],
+		                               [GUARD_ERR] = errs[1],
+		                               [GUARD_CHANNEL] = channel[1],
+		                               [GUARD_REQUEST] = request};
+		st = launch_start(&l, &p->guard, err);
 	}
-	close_fd(&p->request);
+	p->link = link[0];
+	p->channel = channel[0];
+	p->err_fd = errs[0];
+	close_fd(&link[1]);
+	close_fd(&channel[1]);
+	close_fd(&errs[1]);
+	close_fd(&request);
+	arena_release(&arena);
+	return st;
 }
 
-/* Descriptors above those a guard uses, so that dup2 never meets itself. */
-static bool high_pipe(int pair[2])
+static int64_t span_ns(double seconds, double otherwise)
 {
-	int low[2];
+	return (int64_t)((seconds == 0 ? otherwise : seconds) * NS_PER_S);
+}
 
-	if (pipe2(low, O_CLOEXEC) != 0)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		pair[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 16);
-		close(low[i]);
+static enum status check_seconds(const struct proc_spec *spec, struct error *err)
+{
+	const double all[] = {spec->deadline_s, spec->grace_s, spec->kill_wait_s};
+
+	for (int i = 0; i < 3; i++)
+		if (!isfinite(all[i]) || all[i] < 0 || all[i] > 1e8 || (i == 0 && all[i] < 1e-5))
+			return error_set(err, ST_RANGE, MSG_proc_seconds, tmpf("%g", all[i]));
+	return ST_OK;
+}
+
+static struct proc *proc_new(const struct proc_spec *spec)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		die_nomem();
+	p->label = strdup(spec->label ? spec->label : spec->argv[0]);
+	p->scratch = calloc((size_t)spec->n_scratch + 1, sizeof(*p->scratch));
+	if (!p->label || !p->scratch)
+		die_nomem();
+	p->guard = -1;
+	p->link = p->channel = p->err_fd = -1;
+	p->lines = (struct liner){.limit = LINE_LIMIT, .on_line = spec->on_line, .arg = spec->arg};
+	p->err.limit = ERR_LIMIT;
+	p->end.exit_code = -1;
+	p->grace_ns = span_ns(spec->grace_s, 2);
+	p->kill_wait_ns = span_ns(spec->kill_wait_s, 10);
+	return p;
+}
+
+static void clean(struct proc *p)
+{
+	for (int i = 0; i < p->n_scratch; i++) {
+		struct error err = {0};
+
+		if (scratch_remove(&p->scratch[i], &err) != ST_OK)
+			log_note(MSG_scratch_left, p->label, str_text(&err.text));
+		error_release(&err);
 	}
-	return pair[0] >= 0 && pair[1] >= 0;
 }
 
-static bool open_pipes(struct pipes *p, const char *request)
+static void set_limit(struct proc *p, int64_t from_ns)
 {
-	int low;
+	int64_t limit = from_ns + p->grace_ns + 2 * p->kill_wait_ns + SLACK_NS;
 
-	*p = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, -1};
-	if (!high_pipe(p->out) || !high_pipe(p->channel) || !high_pipe(p->life) ||
-	    !high_pipe(p->status))
-		return false;
-	/* A file, not a pipe: nobody waits for anybody to read the request. */
-	low = memfd_create("assay-request", MFD_CLOEXEC);
-	if (low < 0)
-		return false;
-	p->request = fcntl(low, F_DUPFD_CLOEXEC, 16);
-	close(low);
-	return p->request >= 0 && fd_write_all(p->request, request, strlen(request)) == ST_OK &&
-	       lseek(p->request, 0, SEEK_SET) == 0;
-}
-
-static int spawn_guard(struct proc *p, const struct proc_spec *spec, const struct pipes *pipes)
-{
-	const char *argv[64] = {"assay",
-	                        "--guard",
-	                        tmpf("%.3f", spec->deadline_s),
-	                        tmpf("%.3f", p->grace),
-	                        spec->exe,
-	                        tmpf("%d", spec->n_scratch)};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	char **env = clean_environment(NULL);
-	int n = 6, failed;
-
-	for (int i = 0; i < spec->n_scratch && n < 40; i++)
-		argv[n++] = spec->scratch[i];
-	for (const char *const *a = spec->argv; *a && n < 63; a++)
-		argv[n++] = *a;
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pipes->request, GUARD_REQUEST);
-	posix_spawn_file_actions_adddup2(&actions, pipes->out[1], GUARD_OUT);
-	posix_spawn_file_actions_adddup2(&actions, pipes->out[1], GUARD_ERR);
-	posix_spawn_file_actions_adddup2(&actions, pipes->channel[1], GUARD_CHANNEL);
-	posix_spawn_file_actions_adddup2(&actions, pipes->life[0], GUARD_LIFE);
-	posix_spawn_file_actions_adddup2(&actions, pipes->status[1], GUARD_STATUS);
-	failed = posix_spawn(&p->guard, spec->exe, &actions, &attr, (char *const *)(uintptr_t)argv,
-	                     env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	free(env);
-	return failed;
+	if (limit < p->limit_ns)
+		p->limit_ns = limit;
 }
 
 enum status proc_start(struct proc **out, const struct proc_spec *spec, struct error *err)
 {
-	struct proc *p = calloc(1, sizeof(*p));
-	struct pipes pipes;
-	int failed;
+	struct proc *p = proc_new(spec);
+	struct proc_stat stat;
+	enum status st = check_seconds(spec, err);
 
-	if (!p)
-		die_nomem();
 	*out = NULL;
-	p->channel = p->err = p->life = p->status = -1;
-	p->grace = spec->grace_s > 0 ? spec->grace_s : 2;
-	if (!open_pipes(&pipes, spec->request ? spec->request : "")) {
-		failed = errno;
-		close_pipes(&pipes);
-		free(p);
-		return error_errno(err, spec->label, failed);
+	for (int i = 0; i < spec->n_scratch && st == ST_OK; i++) {
+		st = scratch_note(&p->scratch[i], spec->scratch[i], false, err);
+		p->n_scratch += st == ST_OK;
 	}
-	failed = spawn_guard(p, spec, &pipes);
-	if (failed) {
-		close_pipes(&pipes);
-		free(p);
-		return error_errno(err, spec->exe, failed);
+	if (st == ST_OK)
+		st = launch_guard(p, spec, err);
+	if (st != ST_OK) {
+		clean(p);
+		p->state = DONE;
+		proc_free(p);
+		return st;
 	}
-	p->err = pipes.out[0];
-	p->channel = pipes.channel[0];
-	p->life = pipes.life[1];
-	p->status = pipes.status[0];
-	pipes.out[0] = pipes.channel[0] = pipes.life[1] = pipes.status[0] = -1;
-	close_pipes(&pipes);
-	p->on_line = spec->on_line;
-	p->arg = spec->arg;
-	p->label = strdup(spec->label ? spec->label : "");
-	p->scratch = calloc((size_t)spec->n_scratch + 1, sizeof(*p->scratch));
-	if (!p->label || !p->scratch)
-		die_nomem();
-	for (int i = 0; i < spec->n_scratch; i++) {
-		p->scratch[i] = strdup(spec->scratch[i]);
-		if (!p->scratch[i])
-			die_nomem();
-	}
-	p->n_scratch = spec->n_scratch;
-	p->started = proc_seconds();
-	p->expected_end = p->started + spec->deadline_s + p->grace + GUARD_SLACK;
-	p->end.exit_code = -1;
+	p->start_ns = clock_now(&clock_system);
+	p->deadline_ns = p->start_ns + (int64_t)(spec->deadline_s * NS_PER_S);
+	p->limit_ns = INT64_MAX;
+	set_limit(p, p->deadline_ns);
+	p->guard_pid = p->guard;
+	/* Unreadable: nothing but its own session can be told to be its family. */
+	p->guard_start = proc_stat_read(p->guard, &stat) ? stat.start : UINT64_MAX;
+	p->next = guarded;
+	guarded = p;
 	*out = p;
 	return ST_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------- */
 
-static void give_line(struct proc *p)
+static void take_line(void *arg, const char *data, size_t len)
 {
-	if (p->too_long)
-		str_addf(&p->end.err, "%s: a line of more than %zu bytes was dropped\n", p->label,
-		         LINE_LIMIT);
-	else if (p->line.len && p->on_line)
-		p->on_line(p->arg, p->line.data, p->line.len);
-	str_clear(&p->line);
-	p->too_long = false;
+	liner_add(arg, data, len);
 }
 
-static void take_channel(struct proc *p, const char *data, size_t len)
+static void take_text(void *arg, const char *data, size_t len)
 {
-	while (len > 0) {
-		const char *newline = memchr(data, '\n', len);
-		size_t n = newline ? (size_t)(newline - data) : len;
-
-		if (p->line.len + n > LINE_LIMIT)
-			p->too_long = true;
-		else
-			str_addn(&p->line, data, n);
-		if (!newline)
-			return;
-		give_line(p);
-		data += n + 1;
-		len -= n + 1;
-	}
+	capture_add(arg, data, len);
 }
 
-/* One read; false at the end of the pipe. */
-static bool take(struct proc *p, int fd)
+static void drain_one(int *fd, size_t budget, void (*take)(void *, const char *, size_t), void *arg)
 {
-	char buffer[65536];
-	ssize_t n = read(fd, buffer, sizeof(buffer));
-
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN;
-	if (n == 0)
-		return false;
-	if (fd == p->channel) {
-		take_channel(p, buffer, (size_t)n);
-	} else if (fd == p->status) {
-		str_addn(&p->report, buffer, (size_t)n);
-	} else if (p->end.err.len < ERR_LIMIT) {
-		size_t room = ERR_LIMIT - p->end.err.len;
-
-		str_addn(&p->end.err, buffer, (size_t)n < room ? (size_t)n : room);
-		if ((size_t)n >= room)
-			str_add(&p->end.err, "\n[the rest was cut]\n");
-	}
-	return true;
+	if (*fd >= 0 && stream_drain(*fd, budget, take, arg) == DRAIN_END)
+		close_fd(fd);
 }
 
-/* Whatever is still in a pipe, without waiting for its end: somebody the guard
- * could not end may hold it. */
-static void take_rest(struct proc *p, int *fd)
+static void drain(struct proc *p, size_t budget)
 {
-	struct pollfd one = {*fd, POLLIN, 0};
-
-	while (*fd >= 0 && poll(&one, 1, 0) > 0 && take(p, *fd))
-		;
-	close_fd(fd);
+	drain_one(&p->channel, budget, take_line, &p->lines);
+	drain_one(&p->err_fd, budget, take_text, &p->err);
 }
 
-/* --- the end ---------------------------------------------------------------------------- */
-
-struct lost {
-	const struct proc *proc;
-	char mark[64];
-};
-
-/* Ours: in the guard's session, or marked by it in the environment. */
-static bool left_by_guard(const struct proc_entry *list, int count, int index, void *arg)
+static void forget(struct proc *p)
 {
-	const struct lost *l = arg;
-	const struct proc_entry *e = &list[index];
-	struct str env = {0};
-	bool is = false;
-
-	if (!proc_descends(list, count, index, getpid()) || e->pid == l->proc->guard)
-		return false;
-	if (e->session == l->proc->guard)
-		return true;
-	if (file_read(&env, tmpf("/proc/%d/environ", (int)e->pid), 1 << 20, NULL) == ST_OK)
-		for (size_t i = 0; i < env.len && !is; i += strlen(env.data + i) + 1)
-			is = strcmp(env.data + i, l->mark) == 0;
-	str_release(&env);
-	return is;
-}
-
-static void no_reap(void *arg)
-{
-	const struct lost *l = arg;
-	int status;
-
-	/* Orphans became our children: their zombies are ours to collect, but not
-	 * those of other guards, whose own proc waits for them. */
-	while (waitpid(-l->proc->guard, &status, WNOHANG) > 0)
-		;
-}
-
-static void do_guards_work(struct proc *p)
-{
-	struct lost lost = {.proc = p};
-
-	snprintf(lost.mark, sizeof(lost.mark), GUARD_MARK "=%d", (int)p->guard);
-	p->end.guard_lost = true;
-	p->end.unkillable = !proc_end_all(left_by_guard, &lost, p->grace, no_reap);
-	for (int i = 0; i < p->n_scratch; i++)
-		scratch_remove(p->scratch[i]);
+	for (struct proc **at = &guarded; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
 }
 
 static void finish(struct proc *p)
 {
-	struct guard_report r;
-	int status, exec_errno = 0;
-
-	close_fd(&p->life);
-	if (sscanf(str_text(&p->report), "%d %d %d %d %d %d", &r.exec_errno, &r.exit_code,
-	           &r.signal, &r.timed_out, &r.stopped, &r.unkillable) == 6) {
-		exec_errno = r.exec_errno;
-		p->end.started = exec_errno == 0;
-		p->end.exit_code = r.exit_code;
-		p->end.signal = r.signal;
-		p->end.timed_out = r.timed_out;
-		p->end.stopped = r.stopped;
-		p->end.unkillable = r.unkillable;
-	} else {
-		p->end.started = true;
-		kill(p->guard, SIGKILL);
-		do_guards_work(p);
+	drain(p, LAST_BUDGET);
+	liner_finish(&p->lines);
+	capture_finish(&p->err, &p->end.err);
+	if (p->lines.dropped) {
+		msg_add(&p->end.err, MSG_line_dropped, tmpf("%d", p->lines.dropped),
+		        fmt_bytes((int64_t)LINE_LIMIT));
+		str_addc(&p->end.err, '\n');
 	}
-	waitpid(p->guard, &status, 0);
-	take_rest(p, &p->channel);
-	if (p->line.len || p->too_long)
-		give_line(p);
-	take_rest(p, &p->err);
-	close_fd(&p->status);
-	if (exec_errno)
-		str_addf(&p->end.err, "%s: %s\n", p->label, strerror(exec_errno));
-	p->end.seconds = proc_seconds() - p->started;
-	p->done = true;
+	if (!p->ended)
+		p->end.seconds = (double)(clock_now(&clock_system) - p->start_ns) / NS_PER_S;
+	forget(p);
+	p->state = DONE;
+}
+
+static bool is_guard(pid_t pid)
+{
+	for (const struct proc *p = guarded; p; p = p->next)
+		if (p->guard == pid)
+			return true;
+	return false;
+}
+
+/* The family of a dead guard is handed to us, its subreaper. It is told from
+ * other children of ours by its session: the guard left ours, and nobody can
+ * come back into a session. What was there before the guard is not its; start
+ * times are as coarse as 10 ms, within which the pid tells. */
+static bool in_family(void *arg, const struct proc_stat *p)
+{
+	const struct proc *lost = arg;
+
+	if (p->ppid != getpid() || p->session == getsid(0) || is_guard(p->pid))
+		return false;
+	return p->session == lost->guard_pid || p->start > lost->guard_start ||
+	       (p->start == lost->guard_start && p->pid > lost->guard_pid);
+}
+
+static void take_over(struct proc *p, int64_t now)
+{
+	p->end.guard_lost = true;
+	if (!p->ended && now >= p->deadline_ns)
+		p->end.timed_out = true;
+	p->family = (struct ending){.belongs = in_family,
+	                            .arg = p,
+	                            .reap = true,
+	                            .kill_ns = now + p->grace_ns,
+	                            .give_up_ns = now + p->grace_ns + p->kill_wait_ns};
+	p->next_look_ns = now;
+	p->state = LOST;
+}
+
+static void step_lost(struct proc *p, int64_t now)
+{
+	enum ending_state state;
+
+	if (now < p->next_look_ns)
+		return;
+	state = ending_step(&p->family, now);
+	p->next_look_ns = now + p->family.wait_ms * NS_PER_MS;
+	if (state == ENDING_BUSY)
+		return;
+	ending_release(&p->family);
+	/* Where a process hangs in the kernel, its files may hang us as well. */
+	if (state == ENDING_STUCK)
+		p->end.unkillable = true;
+	else
+		clean(p);
+	finish(p);
+}
+
+/* The link ended, so the guard is dying: wait until its children are ours. */
+static void guard_gone(struct proc *p, int64_t now)
+{
+	close_fd(&p->link);
+	while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
+		;
+	p->guard = -1;
+	if (p->state == CLEANED)
+		finish(p);
+	else
+		take_over(p, now);
+}
+
+static void take_word(struct proc *p, const struct guard_word *w, int64_t now)
+{
+	switch (w->kind) {
+	case GUARD_STARTED:
+		p->end.started = true;
+		break;
+	case GUARD_ENDED:
+		p->ended = true;
+		p->end.started = w->started;
+		p->end.timed_out = w->timed_out;
+		p->end.stopped = w->stopped;
+		p->end.unkillable = w->unkillable;
+		p->end.exit_code = w->exit_code;
+		p->end.signal = w->signal;
+		p->end.seconds = w->seconds;
+		p->limit_ns = now + CLEAN_NS;
+		break;
+	case GUARD_CLEANED:
+		p->state = CLEANED;
+		for (int i = 0; i < p->n_scratch && w->left; i++)
+			log_note(MSG_scratch_left, p->label, p->scratch[i].path);
+		break;
+	}
+}
+
+static void read_link(struct proc *p, int64_t now)
+{
+	struct guard_word word;
+	ssize_t n;
+
+	while (p->link >= 0) {
+		n = recv(p->link, &word, sizeof(word), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(word))
+			take_word(p, &word, now);
+		else if (n < 0 && errno == EAGAIN)
+			break;
+		else if (n >= 0 || errno != EINTR)
+			guard_gone(p, now);
+	}
+}
+
+/* A guard that is stopped, or hangs in a dead file system, holds up nothing. */
+static void check_silence(struct proc *p, int64_t now)
+{
+	if (p->link < 0 || now < p->limit_ns)
+		return;
+	if (p->state == SILENT) {
+		p->end.unkillable = true;
+		p->end.guard_lost = true;
+		close_fd(&p->link);
+		finish(p);
+		return;
+	}
+	log_note(MSG_guard_silent, p->label);
+	kill(p->guard, SIGKILL);
+	p->state = SILENT;
+	p->limit_ns = now + p->kill_wait_ns;
+}
+
+static void step(struct proc *p)
+{
+	int64_t now = clock_now(&clock_system);
+
+	drain(p, DRAIN_BUDGET);
+	read_link(p, now);
+	if (p->state == LOST)
+		step_lost(p, now);
+	else if (p->state != DONE)
+		check_silence(p, now);
+}
+
+/* --- the pump -------------------------------------------------------------------------- */
+
+static int time_left_ms(const struct proc *p, int timeout_ms, int64_t now)
+{
+	int64_t until = p->state == LOST ? p->next_look_ns : p->limit_ns;
+	int64_t ms = until > now ? (until - now) / NS_PER_MS + 1 : 0;
+
+	return timeout_ms >= 0 && timeout_ms < ms ? timeout_ms : ms < 60000 ? (int)ms : 60000;
 }
 
 enum status proc_pump(struct proc *const *procs, int count, int timeout_ms)
 {
-	struct pollfd *fds = calloc((size_t)count * 3 + 1, sizeof(*fds));
-	double now;
+	struct pollfd *fds = calloc((size_t)count * FDS + 1, sizeof(*fds));
+	int64_t now = clock_now(&clock_system);
+	enum status st = ST_OK;
+	nfds_t n = 0;
+	bool any = false;
 
 	if (!fds)
 		die_nomem();
 	for (int i = 0; i < count; i++) {
 		const struct proc *p = procs[i];
+		const int all[FDS] = {p->link, p->channel, p->err_fd};
 
-		fds[3 * i] = (struct pollfd){p->done ? -1 : p->channel, POLLIN, 0};
-		fds[3 * i + 1] = (struct pollfd){p->done ? -1 : p->err, POLLIN, 0};
-		fds[3 * i + 2] = (struct pollfd){p->done ? -1 : p->status, POLLIN, 0};
-	}
-	poll(fds, (nfds_t)count * 3, timeout_ms);
-	now = proc_seconds();
-	for (int i = 0; i < count; i++) {
-		struct proc *p = procs[i];
-
-		if (p->done)
+		if (p->state == DONE)
 			continue;
-		if (fds[3 * i].revents && !take(p, p->channel))
-			close_fd(&p->channel);
-		if (fds[3 * i + 1].revents && !take(p, p->err))
-			close_fd(&p->err);
-		/* The status pipe ends when the guard does: only then is it over. */
-		if ((fds[3 * i + 2].revents && !take(p, p->status)) || now > p->expected_end)
-			finish(p);
+		any = true;
+		timeout_ms = time_left_ms(p, timeout_ms, now);
+		for (int k = 0; k < FDS; k++)
+			fds[n++] = (struct pollfd){.fd = all[k], .events = POLLIN};
 	}
+	if (any && poll(fds, n, timeout_ms) < 0)
+		st = errno == EINTR ? ST_INTERRUPTED : ST_IO;
 	free(fds);
-	return ST_OK;
+	for (int i = 0; i < count; i++)
+		if (procs[i]->state != DONE)
+			step(procs[i]);
+	return st;
 }
 
 bool proc_done(const struct proc *p)
 {
-	return p->done;
+	return p->state == DONE;
 }
 
 const struct proc_end *proc_result(const struct proc *p)
@@ -375,29 +481,30 @@ const struct proc_end *proc_result(const struct proc *p)
 
 void proc_stop(struct proc *p)
 {
-	if (!p->asked && p->life >= 0) {
-		p->asked = true;
-		p->expected_end = proc_seconds() + p->grace + GUARD_SLACK;
-		if (write(p->life, "T", 1) < 0)
-			close_fd(&p->life);
-	}
+	const char word = GUARD_STOP;
+
+	if (p->link < 0)
+		return;
+	send(p->link, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	set_limit(p, clock_now(&clock_system));
 }
 
 void proc_free(struct proc *p)
 {
 	if (!p)
 		return;
-	if (!p->done) {
+	if (p->state != DONE)
 		proc_stop(p);
-		while (!p->done)
-			proc_pump(&p, 1, 200);
-	}
+	while (p->state != DONE)
+		proc_pump(&p, 1, -1);
+	close_fd(&p->link);
+	close_fd(&p->channel);
+	close_fd(&p->err_fd);
 	for (int i = 0; i < p->n_scratch; i++)
-		free(p->scratch[i]);
+		scratch_release(&p->scratch[i]);
+	str_release(&p->end.err);
+	str_release(&p->lines.line);
 	free(p->scratch);
 	free(p->label);
-	str_release(&p->line);
-	str_release(&p->report);
-	str_release(&p->end.err);
 	free(p);
 }

@@ -22,7 +22,7 @@
 #include "base/str.h"
 
 struct proc_end {
-	bool started;    /* false: exec failed, see error */
+	bool started;    /* false: exec failed; `err` says why */
 	bool timed_out;  /* its deadline passed */
 	bool stopped;    /* proc_stop / a signal to us asked for it */
 	bool guard_lost; /* the guard died; assay cleaned up itself */
@@ -30,7 +30,9 @@ struct proc_end {
 	int exit_code;   /* -1: ended by a signal or never started */
 	int signal;      /* 0: none */
 	double seconds;  /* wall */
-	struct str err;  /* stderr, at most 1 MiB (then cut, said so) */
+	struct str err;  /* stderr (of a guarded child stdout too), at most 1 MiB:
+	                      beginning and end, the cut is said. The caller of
+	                      spawn_run releases it */
 };
 
 /* --- one program, inside a probe child --------------------------------- */
@@ -48,39 +50,45 @@ struct spawn_spec {
 
 /* Runs to its end. stdout goes to *out. A status other than ST_OK: the
  * program could not be started (ST_NOTFOUND …) or its output was too large;
- * how it ended otherwise is in *end. */
+ * how it ended otherwise is in *end. Its process group and all that descends
+ * from it end with it; what hid from both is ended by the guard of the calling
+ * probe. */
 enum status spawn_run(const struct spawn_spec *spec, struct str *out, struct proc_end *end,
                       struct error *err);
 
 /* --- a probe child under its guard ------------------------------------- */
 
 struct proc_spec {
-	const char *exe;         /* /proc/self/exe unless a test says otherwise */
-	const char *const *argv; /* of the child */
-	const char *request;     /* text for its stdin */
-	const char *label;       /* "gemm n003 cpu-socket-0", for messages */
-	double deadline_s;
-	double grace_s;             /* between TERM and KILL, 2 by default */
+	const char *exe;            /* /proc/self/exe unless a test says otherwise */
+	const char *const *argv;    /* of the child */
+	const char *request;        /* text for its stdin */
+	const char *label;          /* "gemm n003 cpu-socket-0", for messages */
+	double deadline_s;          /* > 0 */
+	double grace_s;             /* between TERM and KILL; 0: 2 s */
+	double kill_wait_s;         /* from KILL to giving up (unkillable); 0: 10 s */
 	const char *const *scratch; /* directories removed at the end; each has a
 	                             component beginning with ".assay-" */
 	int n_scratch;
-	/* Called for each complete line on the child's channel (fd 3). */
+	/* Called for each line on the child's channel (fd 3), without its newline
+	 * and NUL-terminated. Lines over 8 MiB are dropped; `err` says so. */
 	void (*on_line)(void *arg, const char *line, size_t len);
 	void *arg;
 };
 
-struct proc; /* one guarded child */
+struct proc; /* one guarded child; all proc_* functions from one thread */
 
+/* On failure nothing runs and the scratch directories are removed. */
 enum status proc_start(struct proc **out, const struct proc_spec *spec, struct error *err);
 /* Handles whatever the children sent or did; returns after at most
- * timeout_ms, sooner when something happened. */
+ * timeout_ms (negative: no limit), sooner when something happened or all are
+ * done. ST_INTERRUPTED: a signal came; everything was handled all the same. */
 enum status proc_pump(struct proc *const *procs, int count, int timeout_ms);
 bool proc_done(const struct proc *p);
 /* After proc_done. */
 const struct proc_end *proc_result(const struct proc *p);
 /* Asks the guard to end it (TERM, grace, KILL, cleaning). */
 void proc_stop(struct proc *p);
-void proc_free(struct proc *p);
+void proc_free(struct proc *p); /* ends it first if need be; NULL is fine */
 
 /* Makes this process a subreaper; call once at start. */
 void proc_init(void);
@@ -92,11 +100,16 @@ int guard_main(int argc, char **argv);
 
 /* Removes left-overs of this node's earlier runs whose lock is free:
  * <path>/.assay-<run>/<node>/. Other nodes' directories stay: on a parallel
- * file system a lock may be local to its node. Adds the removed names. */
+ * file system a lock may be local to its node. Adds the removed names,
+ * separated by ", ". A path that does not exist has none. */
 enum status guard_sweep(const char *path, const char *node, struct str *removed, struct error *err);
 /* Makes <path>/.assay-<run>/<node>, mode 0700, and holds its lock while the
- * returned descriptor is open. */
+ * returned descriptor is open; the guard holds it too. Waits up to 5 s for the
+ * guard of a killed run to finish, then ST_EXISTS. */
 enum status scratch_make(const char *path, const char *run, const char *node, struct str *dir,
                          int *lock_fd, struct error *err);
+/* Instead of close(lock_fd), after the child's end: on NFS the emptied
+ * directory can only go once its lock is closed. lock_fd may be -1. */
+void scratch_close(const char *dir, int lock_fd);
 
 #endif

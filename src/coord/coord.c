@@ -439,8 +439,8 @@ static void end_unit(struct coord *c, struct slot *s)
 static void free_slot(struct slot *s)
 {
 	proc_free(s->proc);
-	if (s->lock >= 0)
-		close(s->lock);
+	if (s->scratch.len)
+		scratch_close(s->scratch.data, s->lock);
 	str_release(&s->request);
 	str_release(&s->scratch);
 	str_release(&s->label);
