@@ -117,10 +117,11 @@ def fio():
                 ours()
             jobs = seen["jobs"]
             out = subprocess.run(
-                ["fio", "--output-format=json", "--thread", "--name=r", f"--filename={data}", "--size=256M", "--rw=randread",
+                ["fio", "--output-format=json+", "--thread", "--name=r", f"--filename={data}", "--size=256M", "--rw=randread",
                  "--bs=4k", f"--ioengine={seen['engine']}", f"--direct={int(seen['direct'])}", f"--iodepth={16 // jobs}",
                  f"--numjobs={jobs}", "--time_based", "--runtime=3", "--ramp_time=1", "--norandommap", "--randrepeat=0",
-                 "--group_reporting"], capture_output=True, text=True, check=True)
+                 "--group_reporting", "--clat_percentiles=1", "--lat_percentiles=1",
+                 "--percentile_list=50:90:95:99:99.5:99.9:99.99:100"], capture_output=True, text=True, check=True)
             return json.loads(out.stdout)["jobs"][0]["read"]["iops"]
         paired("storage / fio by hand, depth 16", ours, by_hand, ">= 0.99")
 
