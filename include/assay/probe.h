@@ -49,7 +49,7 @@ struct param {
 	enum msg help;
 };
 
-enum stage { STAGE_LOADING, STAGE_PREPARING, STAGE_MEASURING };
+enum stage { STAGE_LOADING, STAGE_PREPARING, STAGE_MEASURING, STAGES };
 
 /* What a probe may use. Function members are filled by whoever runs it. */
 struct probe_ctx {

@@ -1,4 +1,4 @@
-/* Files: whole-file reading with a bound, durable writing, safe removal. */
+/* Files: whole-file reading with a bound, durable writing. */
 #ifndef ASSAY_BASE_FILE_H
 #define ASSAY_BASE_FILE_H
 
@@ -20,10 +20,6 @@ enum status file_write(const char *path, const char *text, size_t len, struct er
 enum status dir_make(const char *path, struct error *err);
 /* write(2) until done; handles EINTR and short writes. */
 enum status fd_write_all(int fd, const void *data, size_t len);
-
-/* Removes a directory tree without following symbolic links and without
- * leaving its file system. Missing is no error. */
-enum status dir_remove(const char *path, struct error *err);
 
 const char *path_join(struct str *out, const char *dir, const char *name);
 

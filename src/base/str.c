@@ -150,6 +150,16 @@ bool str_ends(const char *text, const char *suffix)
 	return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
+bool word_in(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = words; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+		if (len && strncmp(p, word, len) == 0 && (p[len] == '|' || p[len] == '\0'))
+			return true;
+	return false;
+}
+
 /* --- UTF-8 -------------------------------------------------------------- */
 
 int utf8_len(const char *p, const char *end)

@@ -40,6 +40,8 @@ const char *tmpf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
+/* Whether `word` is one of the words "a|b|c". */
+bool word_in(const char *words, const char *word);
 
 /* Adds text with every byte that is not valid UTF-8, and every control
  * character, replaced by U+FFFD: what a terminal may safely be shown. */

@@ -50,6 +50,12 @@ int cli_verdict_code(const struct scorecard *card);
 enum status cli_write_report(const char *format, const char *file, const struct scorecard *card,
                              const struct report_options *options, struct error *err);
 
+/* What a run is judged by when no profile was named. */
+#define DEFAULT_PROFILE "thousand-card"
+
+/* A word that the option row has checked. */
+enum budget cli_budget(const char *name);
+
 /* The exit code that fits a status that ended a command. */
 int cli_status_code(enum status st);
 

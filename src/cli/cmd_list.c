@@ -104,20 +104,12 @@ static void print_probe(const struct probe *p)
 
 static int list_one(const char *name, struct error *err)
 {
-	const char *names[65] = {0};
-	const struct probe *p = probe_find(name);
-	const char *near;
+	const struct probe *p;
+	enum status st = probe_named(&p, probe_table, name, err);
 
-	if (p) {
+	if (st == ST_OK)
 		print_probe(p);
-		return 0;
-	}
-	for (int i = 0; probe_table[i] && i < 64; i++)
-		names[i] = probe_table[i]->name;
-	near = nearest_word(name, names);
-	error_list(err, ST_USAGE, near ? MSG_probe_unknown_near : MSG_probe_unknown,
-	           (const char *const[]){name, near, NULL});
-	return EXIT_USAGE;
+	return cli_status_code(st);
 }
 
 static int list(const struct options *o, struct error *err)

@@ -45,16 +45,13 @@ static enum status parse(struct arena *arena, const struct options *o, const str
 	int n;
 	const char *const *texts = option_list(o, "set", &n);
 	struct setting *settings = arena_array(arena, (size_t)n + 1, sizeof(*settings));
-	const char *budget = option_text(o, "budget", "quick");
 	enum status st = ST_OK;
 
 	for (int i = 0; i < n && st == ST_OK; i++)
 		st = setting_parse(&settings[i], arena, probe_table, probe, texts[i], err);
 	request->settings = settings;
 	request->n_settings = n;
-	request->budget = strcmp(budget, "quick") == 0  ? BUDGET_QUICK
-	                  : strcmp(budget, "soak") == 0 ? BUDGET_SOAK
-	                                                : BUDGET_STANDARD;
+	request->budget = cli_budget(option_text(o, "budget", "quick"));
 	info->storage = option_list(o, "storage", &info->n_storage);
 	if (st == ST_OK && probe->needs_storage && info->n_storage == 0)
 		st = error_set(err, ST_USAGE, MSG_probe_needs_storage, probe->name);
@@ -63,7 +60,7 @@ static enum status parse(struct arena *arena, const struct options *o, const str
 
 static int probe(const struct options *o, struct error *err)
 {
-	const struct probe *const chosen[] = {probe_find(o->operands[0]), NULL};
+	const struct probe *chosen[] = {NULL, NULL};
 	struct arena arena = {0};
 	struct run_info info = {0};
 	struct plan_request request = {.probes = chosen, .info = &info, .sys_root = ""};
@@ -77,19 +74,12 @@ static int probe(const struct options *o, struct error *err)
 	                                .store = print_reading,
 	                                .view = progress_event,
 	                                .view_arg = &view};
-	const char *const only[] = {o->operands[0]};
 	enum status st;
 	int code;
 
-	/* The planner says which probe was probably meant. */
-	if (!chosen[0]) {
-		request.probes = probe_table;
-		info.only = only;
-		info.n_only = 1;
-		st = plan_make(&plan, &arena, &request, err);
-		code = cli_status_code(st);
-		goto out;
-	}
+	st = probe_named(&chosen[0], probe_table, o->operands[0], err);
+	if (st != ST_OK)
+		return cli_status_code(st);
 	request.node = local_node_name(&arena);
 	request.lib_dir = option_text(o, "lib-dir", NULL);
 	st = parse(&arena, o, chosen[0], &request, &info, err);
@@ -105,7 +95,6 @@ static int probe(const struct options *o, struct error *err)
 		progress_end(&view);
 	}
 	code = st == ST_OK || st == ST_INTERRUPTED ? exit_code(&result) : cli_status_code(st);
-out:
 	arena_release(&arena);
 	return code;
 }

@@ -33,6 +33,15 @@ const struct metric_set *cli_metrics(void)
 	return &set;
 }
 
+/* --- words ------------------------------------------------------------ */
+
+enum budget cli_budget(const char *name)
+{
+	return strcmp(name, "quick") == 0  ? BUDGET_QUICK
+	       : strcmp(name, "soak") == 0 ? BUDGET_SOAK
+	                                   : BUDGET_STANDARD;
+}
+
 /* --- signals --------------------------------------------------------------------- */
 
 volatile sig_atomic_t cli_signal;
@@ -53,8 +62,6 @@ void cli_catch_signals(void)
 }
 
 /* --- judging ---------------------------------------------------------------------- */
-
-#define DEFAULT_PROFILE "thousand-card"
 
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {

@@ -28,14 +28,8 @@ static enum status check_value(const struct option_row *row, const char *value, 
 			                 tmpf("%lld", (long long)row->min),
 			                 tmpf("%lld", (long long)row->max));
 	}
-	if (row->kind == OPTION_WORD) {
-		size_t len = strlen(value);
-
-		for (const char *p = row->words; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-			if (len && strncmp(p, value, len) == 0 && (p[len] == '|' || !p[len]))
-				return ST_OK;
+	if (row->kind == OPTION_WORD && !word_in(row->words, value))
 		return error_set(err, ST_USAGE, MSG_option_word, row->name, value, row->words);
-	}
 	if (row->kind != OPTION_FLAG && !*value)
 		return error_set(err, ST_USAGE, MSG_option_empty, row->name);
 	return ST_OK;

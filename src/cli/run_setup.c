@@ -120,8 +120,7 @@ static enum status load_profile(struct run_setup *s, const char *name, const cha
 	struct profile *profile;
 	enum status st;
 
-	s->guessed = name == NULL;
-	st = profile_load(&profile, name ? name : "thousand-card", config_dir, cli_metrics(), err);
+	st = profile_load(&profile, name ? name : DEFAULT_PROFILE, config_dir, cli_metrics(), err);
 	if (st != ST_OK)
 		return st;
 	s->profile_sha256 = arena_str(&s->arena, profile_sha256(profile));
@@ -156,13 +155,6 @@ static void gather_settings(struct run_setup *s, const struct options *o)
 		all[n++] = arena_strf(&s->arena, "storage.size=%s", size);
 	s->info.settings = all;
 	s->info.n_settings = n;
-}
-
-static enum budget budget_of(const char *name)
-{
-	return strcmp(name, "quick") == 0  ? BUDGET_QUICK
-	       : strcmp(name, "soak") == 0 ? BUDGET_SOAK
-	                                   : BUDGET_STANDARD;
 }
 
 static const char *default_dir(struct run_setup *s)
@@ -249,7 +241,7 @@ enum status run_setup_make(struct run_setup *s, const struct options *o, int arg
 	}
 	s->seed = strtoull(s->info.seed, NULL, 16);
 	s->request.probes = probe_table;
-	s->request.budget = budget_of(s->info.budget);
+	s->request.budget = cli_budget(s->info.budget);
 	s->request.node = local_node_name(&s->arena);
 	if (!s->resume)
 		s->info.host = s->request.node;

@@ -16,7 +16,6 @@ struct run_setup {
 	bool resume;
 	struct rundir earlier; /* --resume: what is there already */
 	bool earlier_open;
-	bool guessed; /* no --profile */
 	const char *profile_sha256;
 	uint64_t seed;
 };

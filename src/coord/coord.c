@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "coord/worker.h"
 
 #define MAX_METRICS   128
 #define PUMP_MS       200
@@ -227,12 +228,11 @@ static void take_reading(struct slot *s, const char *line, size_t len)
 
 static void take_progress(struct slot *s, const cJSON *o)
 {
-	static const char *const stages[] = {"loading", "preparing", "measuring"};
 	const char *name = json_string(o, "stage", "");
 	enum msg what;
 
-	for (int i = 0; i < 3; i++)
-		if (strcmp(stages[i], name) == 0)
+	for (int i = 0; i < STAGES; i++)
+		if (strcmp(stage_names[i], name) == 0)
 			s->stage = (enum stage)i;
 	view(s->coord, (struct coord_event){.kind = COORD_PROGRESS,
 	                                    .unit = s->unit,

@@ -14,17 +14,6 @@ const struct param *param_find(const struct probe *probe, const char *name)
 	return NULL;
 }
 
-/* True if `value` is one of the words "a|b|c". */
-static bool word_allowed(const char *words, const char *value)
-{
-	size_t len = strlen(value);
-
-	for (const char *p = words; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-		if (strncmp(p, value, len) == 0 && (p[len] == '|' || p[len] == '\0'))
-			return len > 0;
-	return false;
-}
-
 double param_number(const struct param *row, const char *value)
 {
 	int64_t whole = 0;
@@ -64,7 +53,7 @@ enum status param_check(const struct probe *probe, const struct param *row, cons
 		ok = parse_double(value, &number);
 		break;
 	case PARAM_WORD:
-		if (row->words && !word_allowed(row->words, value))
+		if (row->words && !word_in(row->words, value))
 			return error_set(err, ST_USAGE, MSG_param_word, probe->name, row->name,
 			                 value, row->words);
 		return ST_OK;
@@ -102,8 +91,8 @@ static enum status unknown_key(const struct probe *probe, const char *key, struc
 	return error_set(err, ST_USAGE, MSG_param_unknown, probe->name, key);
 }
 
-static enum status find_probe(const struct probe **out, const struct probe *const *probes,
-                              const char *name, struct error *err)
+enum status probe_named(const struct probe **out, const struct probe *const *probes,
+                        const char *name, struct error *err)
 {
 	const char *names[65] = {0};
 	const char *near;
@@ -133,7 +122,8 @@ enum status setting_parse(struct setting *out, struct arena *arena,
 	if (!equals || equals == text)
 		return error_set(err, ST_USAGE, MSG_setting_form, text);
 	if (dot && dot < equals) {
-		st = find_probe(&probe, probes, arena_strn(arena, text, (size_t)(dot - text)), err);
+		st = probe_named(&probe, probes, arena_strn(arena, text, (size_t)(dot - text)),
+		                 err);
 		if (st != ST_OK)
 			return st;
 		text = dot + 1;

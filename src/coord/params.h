@@ -21,6 +21,9 @@ enum status setting_parse(struct setting *out, struct arena *arena,
                           const struct probe *const *probes, const struct probe *probe,
                           const char *text, struct error *err);
 
+/* The probe of that name; ST_USAGE with the nearest name when there is none. */
+enum status probe_named(const struct probe **out, const struct probe *const *probes,
+                        const char *name, struct error *err);
 const struct param *param_find(const struct probe *probe, const char *name);
 /* Checks a value against its row. */
 enum status param_check(const struct probe *probe, const struct param *row, const char *value,

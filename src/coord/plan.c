@@ -221,23 +221,12 @@ static void plan_probe(struct planner *p, const struct probe *probe)
 static enum status check_names(const struct plan_request *r, const char *const *names, int count,
                                struct error *err)
 {
-	const char *known[65] = {0};
+	const struct probe *probe;
+	enum status st = ST_OK;
 
-	for (int i = 0; r->probes[i] && i < 64; i++)
-		known[i] = r->probes[i]->name;
-	for (int i = 0; i < count; i++) {
-		const char *near = nearest_word(names[i], known);
-
-		for (int k = 0; known[k] && near != names[i]; k++)
-			if (strcmp(known[k], names[i]) == 0)
-				near = names[i];
-		if (near == names[i])
-			continue;
-		if (near)
-			return error_set(err, ST_USAGE, MSG_probe_unknown_near, names[i], near);
-		return error_set(err, ST_USAGE, MSG_probe_unknown, names[i]);
-	}
-	return ST_OK;
+	for (int i = 0; i < count && st == ST_OK; i++)
+		st = probe_named(&probe, r->probes, names[i], err);
+	return st;
 }
 
 static void add_up(struct plan *plan)

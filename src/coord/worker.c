@@ -33,7 +33,7 @@ struct worker {
 	int writer, attempt;
 };
 
-static const char *const stage_names[] = {"loading", "preparing", "measuring"};
+const char *const stage_names[STAGES] = {"loading", "preparing", "measuring"};
 
 static void send_line(struct worker *w, struct str *line)
 {

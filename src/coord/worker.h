@@ -11,6 +11,9 @@
 /* Returns the exit code of the child: 0 when the probe ended by itself. */
 int worker_main(const struct probe *const *probes);
 
+/* By enum stage, as written on the channel. */
+extern const char *const stage_names[STAGES];
+
 /* Lines that are not readings:
  *   {"kind":"progress","stage":"measuring","done":0.4,"what":"message_id"}
  *   {"kind":"support","yes":false,"code":…,"args":[…],"text":…}   (list --try)

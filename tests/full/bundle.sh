@@ -1,9 +1,10 @@
 # The bundle, built in Debian 11, runs as copied in bare roots of Debian 11 and
 # 12: nothing installed there, no fio, no BLAS, and it says so.
 . "$(dirname "$0")/../cli/lib.sh"
+. "$source_dir/scripts/packages"
 [ "$(id -u)" = 0 ] || skip "needs root for debootstrap"
 command -v debootstrap >/dev/null || apt-get -qq -y install debootstrap >/dev/null 2>&1 || skip "debootstrap cannot be had"
-mirror=$(sed -n 's/^URIs: *//p; s/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep debian | head -n 1)
+mirror=$(debian_mirror)
 [ -n "$mirror" ] || skip "no Debian mirror in apt's sources"
 at_exit='for m in "$tmp"/bare-*/proc; do umount "$m" 2>/dev/null; done; :'
 

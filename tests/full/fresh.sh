@@ -2,9 +2,10 @@
 # builds, measures and prints; a second start measures within seconds; a clone
 # that cannot be written to is built elsewhere.
 . "$(dirname "$0")/../cli/lib.sh"
+. "$source_dir/scripts/packages"
 [ "$(id -u)" = 0 ] || skip "needs root for debootstrap"
 command -v debootstrap >/dev/null || apt-get -qq -y install debootstrap >/dev/null 2>&1 || skip "debootstrap cannot be had"
-mirror=$(sed -n 's/^URIs: *//p; s/^deb  *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep debian | head -n 1)
+mirror=$(debian_mirror)
 [ -n "$mirror" ] || skip "no Debian mirror in apt's sources"
 root=$tmp/root
 at_exit='umount -R "$root/proc" "$root/dev" "$root/sys" 2>/dev/null; :'

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "storage_data.h"
+#include "tests/cleanup.h"
 
 extern const struct probe probe_storage;
 

@@ -1,6 +1,7 @@
 /* storage: fios that are absent, old, killed or refused, engine by engine and
  * point by point. */
 #include "storage_kit.h"
+#include "tests/cleanup.h"
 
 #include <math.h>
 #include <sys/sysmacros.h>

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "run/journal.h"
 #include "run/rundir.h"
+#include "tests/cleanup.h"
 
 /* A temporary directory; `dir` is the run directory below it, not yet made. */
 struct place {

@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "score/score.h"
+#include "tests/cleanup.h"
 
 #define CONFIG TESTS_DIR "/unit/data/score"
 

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/unit.h"
+#include "tests/cleanup.h"
 
 static void str_grows_and_detaches(void **state)
 {

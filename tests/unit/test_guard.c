@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "tests/unit/guard_kit.h"
+#include "tests/cleanup.h"
 
 static void lines_exit_codes_and_signals_come_back(void **state)
 {

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include "base/scratch.h"
+#include "tests/cleanup.h"
 
 struct place {
 	char dir[32]; /* the storage path, with a user's file in it */
