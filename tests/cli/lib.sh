@@ -9,7 +9,7 @@ failures=0
 at_exit=:
 finish() {
 	code=$?
-	$at_exit
+	eval "$at_exit"
 	rm -rf --one-file-system "$tmp"
 	[ $failures -gt 0 ] && code=1
 	exit $code
