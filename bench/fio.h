@@ -54,6 +54,10 @@ struct fio_result {
 	int error;           /* of the first failing job; 0 */
 	const char *version; /* "fio-3.33" */
 	const char *notes;   /* text around the JSON, at most 2 KiB */
+	/* I/Os a second of all threads together, window by window; none unless asked
+	 * for (storage_fio.h). A window nothing was done in is 0. */
+	double *windows;
+	size_t n_windows;
 };
 
 /* What was asked of fio and how it ended. */

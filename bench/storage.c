@@ -6,18 +6,20 @@
  *
  * What a single node cannot show (that the path is shared, what all nodes get at
  * once) is not claimed here. */
-#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/unit.h"
 #include "hw/host.h"
-#include "storage_figures.h"
+#include "storage_extents.h"
+#include "storage_reduction.h"
+#include "storage_signs.h"
+#include "storage_token.h"
 
 #define LEAST_FREE (2LL << 30)
 #define QUICK_MOST (4LL << 30)
@@ -26,25 +28,11 @@
 #define VERIFY_BLOCKS 1024
 #define VERIFY_LEAST  1000
 #define VERIFY_S      20
-#define MAX_DEPTHS    12
 #define MAX_DEPTH     1024
-#define AUTO_JOBS     16
 #define TRIAL_S       1
-#define START_S       2 /* of fio, on a slow path */
+#define REDUCTION_S   30
 
 /* --- before anything is written --------------------------------------------- */
-
-/* Whatever went wrong just now: is the path still there? */
-static bool path_gone(struct storage_work *w)
-{
-	struct stat info;
-	const char *path = w->created ? w->data.path : w->ctx->scratch;
-
-	if (stat(path, &info) == 0)
-		return false;
-	because(w, OUTCOME_FAILED, MSG_storage_gone, w->ctx->subject_id, strerror(errno));
-	return true;
-}
 
 static bool find_place(struct storage_work *w)
 {
@@ -63,7 +51,8 @@ static bool find_place(struct storage_work *w)
 	/* A named path owes its figures all the same: memory must not spare it them. */
 	if (strcmp(w->place.kind, "memory") == 0)
 		return because(w, w->local ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,
-		               MSG_storage_ram, ctx->subject_id, w->place.fs);
+		               MSG_storage_ram, ctx->subject_id,
+		               w->place.ram ? w->place.ram : w->place.fs);
 	return true;
 }
 
@@ -105,25 +94,43 @@ static bool write_fault(struct storage_work *w, enum status st, const char *why)
 {
 	if (st == ST_NOSPACE)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_fio_no_space, why);
-	if (path_gone(w))
+	if (storage_path_gone(w))
 		return false;
 	return because(w, st == ST_IO ? OUTCOME_FAILED : OUTCOME_NOT_MEASURED,
 	               MSG_storage_write_failed, why);
+}
+
+/* Counters that did not see the writing would not see the reading either. */
+static void trust_counters(struct storage_work *w, const struct counted *before)
+{
+	struct counted after;
+	bool read = before && storage_counters_read(&w->counters, w->ctx->sys_root, &after);
+	double bytes = (double)w->data.bytes;
+
+	w->blind = !read || !storage_counters_see(before, &after, bytes);
+	w->blind_why.outcome = OUTCOME_NOT_MEASURED;
+	if (w->blind)
+		storage_counters_blind(w->ctx, &w->blind_why.reason, &w->counters,
+		                       read ? before : NULL, read ? &after : NULL, bytes);
 }
 
 static bool write_data(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct storage_written written;
+	struct counted before;
 	struct error err = {0};
 	int64_t asked = w->data.bytes;
 	enum status st;
+	bool read;
 
 	w->data.path = arena_strf(ctx->arena, "%s/data", ctx->scratch);
 	w->data.seed = ctx->seed;
 	w->data.go_on = writing_goes_on;
 	w->data.arg = w;
 	w->write_until_ns = within(w, ctx->param_real(ctx, "write_s"));
+	storage_counters_find(&w->counters, ctx->arena, ctx->sys_root, &w->place);
+	read = storage_counters_read(&w->counters, ctx->sys_root, &before);
 	st = storage_write(&written, &w->data, ctx->clock, &err);
 	w->created = written.created;
 	if (st != ST_OK)
@@ -132,6 +139,7 @@ static bool write_data(struct storage_work *w)
 	if (st != ST_OK)
 		return false;
 	w->data.bytes = written.bytes;
+	trust_counters(w, read ? &before : NULL);
 	if (written.bytes < asked && written.bytes < LEAST_DATA)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_slow_write, ctx->subject_id,
 		               fmt_bytes(written.bytes), fmt_duration(written.seconds));
@@ -154,6 +162,19 @@ static double allocated_share(struct storage_work *w)
 		if (share <= 0 || share >= 0.99)
 			break;
 		clock_sleep(w->ctx->clock, NS_PER_S / 2);
+	}
+	return share;
+}
+
+/* By the file system's own map of extents; NaN: it has none. */
+static double mapped_share(const struct storage_work *w)
+{
+	int fd = open(w->data.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	double share = NAN;
+
+	if (fd >= 0) {
+		share = storage_written_share(fd, w->data.bytes, NULL);
+		close(fd);
 	}
 	return share;
 }
@@ -187,126 +208,48 @@ static bool judge_check(struct storage_work *w, const struct storage_check *c, d
 	return true;
 }
 
+static void emit_real(struct storage_work *w, const struct storage_check *c, double allocated,
+                      double written)
+{
+	struct str text = {0};
+	struct json_out j = json_writer(&text, 0);
+
+	json_object_begin(&j, NULL);
+	json_put_int(&j, "blocks", c->blocks);
+	json_put_int(&j, "zero", c->zero);
+	json_put_int(&j, "moved", c->moved);
+	json_put_int(&j, "foreign", c->foreign);
+	json_put_int(&j, "first_wrong", c->first_wrong);
+	json_put_number(&j, "allocated_share", allocated);
+	json_put_number(&j, "written_share", written);
+	json_object_end(&j);
+	storage_emit_number(w, DATA_REAL, (double)c->right / (double)c->blocks,
+	                    arena_str(w->ctx->arena, str_text(&text)));
+	str_release(&text);
+}
+
 static bool verify_data(struct storage_work *w)
 {
-	struct probe_ctx *ctx = w->ctx;
 	struct storage_check c;
 	struct error err = {0};
 	enum status st;
-	double share;
+	double share, mapped;
 
 	w->data.go_on = verifying_goes_on;
 	w->verify_until_ns = within(w, VERIFY_S);
 	st = storage_verify(&c, &w->data, VERIFY_BLOCKS, &err);
-	if (st != ST_OK && !path_gone(w))
+	if (st != ST_OK && !storage_path_gone(w))
 		because(w, st == ST_PERMISSION ? OUTCOME_NOT_MEASURED : OUTCOME_FAILED,
 		        MSG_storage_read_failed, str_text(&err.text));
 	error_release(&err);
 	if (st != ST_OK)
 		return false;
 	share = allocated_share(w);
+	mapped = mapped_share(w);
 	if (c.right < c.blocks || c.blocks >= VERIFY_LEAST ||
 	    c.blocks == w->data.bytes / STORAGE_BLOCK)
-		storage_emit_number(
-			w, DATA_REAL, (double)c.right / (double)c.blocks,
-			arena_strf(ctx->arena,
-		                   "{\"blocks\":%lld,\"zero\":%lld,\"moved\":%lld,\"foreign\":%lld,"
-		                   "\"first_wrong\":%lld,\"allocated_share\":%.4f}",
-		                   (long long)c.blocks, (long long)c.zero, (long long)c.moved,
-		                   (long long)c.foreign, (long long)c.first_wrong, share));
-	return judge_check(w, &c, share);
-}
-
-/* --- operating points --------------------------------------------- */
-
-static bool reading_goes_on(void *arg, double seconds)
-{
-	struct storage_work *w = arg;
-	double done = fmin(seconds / (w->job.runtime_s + w->job.ramp_s), 1);
-
-	w->ctx->progress(w->ctx, STAGE_MEASURING, (w->point + done) / w->points,
-	                 MSG_storage_reading);
-	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
-}
-
-/* Threads to spread a depth over: one CPU cannot drive a fast device. */
-static int jobs_for(struct storage_work *w, int depth)
-{
-	int jobs = (int)w->ctx->param_int(w->ctx, "jobs");
-
-	if (jobs == 0) {
-		host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &jobs);
-		jobs = jobs < AUTO_JOBS ? jobs : AUTO_JOBS;
-	}
-	/* All have the same depth, and together the one asked for. */
-	while (jobs > 1 && depth % jobs)
-		jobs--;
-	return jobs > 1 ? jobs : 1;
-}
-
-/* An engine that takes one I/O at a time shows in the depths fio saw: each is
- * counted at the power of two below it, from 64 on at 64. */
-static bool depth_reached(struct storage_work *w, const struct fio_result *r)
-{
-	int each = w->job.depth / fio_threads(&w->job), floor = 1;
-
-	while (floor * 2 <= each && floor < 64)
-		floor *= 2;
-	if (isnan(r->depth) || r->depth >= 0.5 * floor)
-		return true;
-	return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depth, tmpf("%d", each),
-	               tmpf("%.1f", r->depth));
-}
-
-/* Runs one point; false with the reason when it gave no figures. Counters of the
- * device hold the ramp, fio's figures do not. */
-static bool run_point(struct storage_work *w, int depth, struct fio_result *r, struct raw_file *raw)
-{
-	struct probe_ctx *ctx = w->ctx;
-	int64_t before = storage_device_bytes(&w->place, ctx->sys_root), after;
-	double needed = w->job.ramp_s + w->job.runtime_s + START_S;
-	const char *text;
-
-	if (clock_now(ctx->clock) + (int64_t)(needed * 1e9) > ctx->deadline_ns)
-		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_time);
-	w->job.depth = depth;
-	w->job.jobs = jobs_for(w, depth);
-	w->job.seed = ctx->seed * 31 + (uint64_t)depth;
-	fio_run(ctx, &w->job, r, &text);
-	ctx->save_raw(ctx, tmpf("fio-depth%d.json", depth), text, strlen(text), raw);
-	if (r->outcome != OUTCOME_MEASURED) {
-		if (!path_gone(w)) {
-			w->outcome = r->outcome;
-			fio_reason(ctx, r, &w->reason);
-		}
-		return false;
-	}
-	after = storage_device_bytes(&w->place, ctx->sys_root);
-	w->counted = w->counted && before >= 0 && after >= before;
-	w->device_bytes += (double)(after - before);
-	w->fio_bytes += r->io_bytes * (1 + w->job.ramp_s / r->runtime_s);
-	return depth_reached(w, r);
-}
-
-/* The rest of the points is no use when the storage itself gave up. */
-static bool measure_points(struct storage_work *w, const int *depths)
-{
-	bool storage_broke = false;
-
-	w->counted = true;
-	for (w->point = 0; w->point < w->points; w->point++) {
-		int depth = depths[w->point];
-		struct raw_file raw = {0};
-		struct fio_result r;
-
-		if (!storage_broke && run_point(w, depth, &r, &raw)) {
-			storage_emit_point(w, storage_point_name(w, depth), &r, &raw);
-			continue;
-		}
-		storage_broke = storage_broke || w->outcome != OUTCOME_NOT_MEASURED;
-		storage_emit_missing_point(w, depth);
-	}
-	return !storage_broke;
+		emit_real(w, &c, share, mapped);
+	return judge_check(w, &c, isnan(mapped) || share < mapped ? share : mapped);
 }
 
 static void emit_counter_ratio(struct storage_work *w)
@@ -315,13 +258,12 @@ static void emit_counter_ratio(struct storage_work *w)
 		storage_emit_number(
 			w, COUNTER_RATIO, w->device_bytes / w->fio_bytes,
 			arena_strf(w->ctx->arena,
-		                   "{\"device\":\"%s\",\"device_bytes\":%.0f,\"fio_bytes\":%.0f}",
-		                   w->place.device, w->device_bytes, w->fio_bytes));
+		                   "{\"counted\":\"%s\",\"counted_bytes\":%.0f,\"fio_bytes\":%.0f}",
+		                   w->counters.names, w->device_bytes, w->fio_bytes));
 		return;
 	}
-	if (!w->place.device)
-		because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_counter, w->ctx->subject_id,
-		        w->place.fs);
+	if (w->blind)
+		w->why = w->blind_why;
 	storage_emit_missing(w, COUNTER_RATIO, NULL);
 }
 
@@ -338,7 +280,7 @@ static int parse_depths(const char *text, int *depths)
 		char *end;
 		long depth = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
 
-		if (depth < 1 || depth > MAX_DEPTH || n == MAX_DEPTHS || (*end && *end != ','))
+		if (depth < 1 || depth > MAX_DEPTH || n == STORAGE_DEPTHS || (*end && *end != ','))
 			return 0;
 		for (int i = 1; i < n; i++)
 			if (depths[i] == depth)
@@ -351,51 +293,78 @@ static int parse_depths(const char *text, int *depths)
 	}
 }
 
-static bool read_params(struct storage_work *w, int *depths)
+/* All runs of fio, each with its start: the sweep, the long run and the short one
+ * after it, the pairs. */
+static double runs_seconds(struct probe_ctx *ctx, int points)
+{
+	double one = ctx->param_real(ctx, "runtime_s") + ctx->param_real(ctx, "ramp_s") + 0.5;
+
+	return (points + 1) * one + ctx->param_real(ctx, "hold_s") +
+	       ctx->param_real(ctx, "ramp_s") + 0.5 + storage_signs_seconds(ctx);
+}
+
+static int by_depth(const void *a, const void *b)
+{
+	return ((const struct storage_point *)a)->depth - ((const struct storage_point *)b)->depth;
+}
+
+static bool read_params(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
 	double runtime = ctx->param_real(ctx, "runtime_s"), ramp = ctx->param_real(ctx, "ramp_s");
+	int depths[STORAGE_DEPTHS];
 
-	w->points = parse_depths(ctx->param_word(ctx, "depths"), depths);
-	if (w->points == 0)
+	w->n_points = parse_depths(ctx->param_word(ctx, "depths"), depths);
+	if (w->n_points == 0)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depths,
 		               ctx->param_word(ctx, "depths"), tmpf("%d", MAX_DEPTH),
-		               tmpf("%d", MAX_DEPTHS - 1));
+		               tmpf("%d", STORAGE_DEPTHS - 1));
 	/* fio counts nothing when the ramp is not the shorter of the two. */
 	if (ramp >= runtime)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_ramp, fmt_value(ramp),
 		               fmt_value(runtime));
+	for (int i = 0; i < w->n_points; i++)
+		w->points[i].depth = depths[i];
+	qsort(w->points, (size_t)w->n_points, sizeof(*w->points), by_depth);
+	w->all_s = runs_seconds(ctx, w->n_points);
 	return true;
+}
+
+static bool trial_goes_on(void *arg, double seconds)
+{
+	struct storage_work *w = arg;
+
+	(void)seconds;
+	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
 /* The trial runs at the greatest depth: an engine may take one I/O and have no
  * room for a hundred. */
-static bool choose_engine(struct storage_work *w, const int *depths)
+static bool choose_engine(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct fio_result last = {0};
 	struct str params = {0};
 	struct json_out j = json_writer(&params, 0);
 	const char *refused;
-	int most = 1;
+	int most = w->points[w->n_points - 1].depth;
 
-	for (int i = 0; i < w->points; i++)
-		most = depths[i] > most ? depths[i] : most;
 	w->job = (struct fio_job){.tool = &w->tool,
 	                          .dir = ctx->scratch,
 	                          .file = "data",
 	                          .bytes = w->data.bytes,
+	                          .block = STORAGE_BLOCK,
 	                          .depth = most,
-	                          .jobs = jobs_for(w, most),
+	                          .jobs = storage_jobs(w, most),
 	                          .runtime_s = TRIAL_S,
 	                          .seed = ctx->seed,
-	                          .tick = reading_goes_on,
+	                          .tick = trial_goes_on,
 	                          .arg = w};
 	if (!fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &refused, &last)) {
-		if (path_gone(w))
+		if (storage_path_gone(w))
 			return false;
-		w->outcome = last.outcome;
-		fio_reason(ctx, &last, &w->reason);
+		w->why.outcome = last.outcome;
+		fio_reason(ctx, &last, &w->why.reason);
 		return false;
 	}
 	json_object_begin(&j, NULL);
@@ -412,18 +381,92 @@ static bool choose_engine(struct storage_work *w, const int *depths)
 
 /* --- the probe --------------------------------------------- */
 
-static bool measure(struct storage_work *w)
+/* Whether other nodes see this path: a token in our directory, theirs beside it.
+ * A single node cannot know. */
+static void emit_shared(struct storage_work *w)
 {
-	int depths[MAX_DEPTHS];
+	const char *others = NULL;
+	struct error err = {0};
+	int seen;
 
-	w->outcome = OUTCOME_NOT_MEASURED;
-	if (!read_params(w, depths) || !fio_available(w->ctx, &w->tool, &w->reason) ||
-	    !find_place(w) || !choose_size(w) || !write_data(w) || !verify_data(w) ||
-	    !choose_engine(w, depths))
-		return false;
-	if (measure_points(w, depths))
-		emit_counter_ratio(w);
-	return true;
+	if (storage_token_put(w->ctx->scratch, &err) != ST_OK) {
+		because(w, OUTCOME_NOT_MEASURED, MSG_storage_write_failed, str_text(&err.text));
+		error_release(&err);
+		storage_emit_missing(w, SHARED, NULL);
+		return;
+	}
+	seen = storage_token_others(w->ctx->arena, w->ctx->scratch, &others);
+	if (seen > 0) {
+		storage_emit_text(
+			w, SHARED, "yes",
+			arena_strf(w->ctx->arena, "{\"seen\":%d,\"first\":\"%s\"}", seen, others));
+		return;
+	}
+	because(w, OUTCOME_NOT_MEASURED, MSG_storage_unproven, w->ctx->subject_id);
+	storage_emit_missing(w, SHARED, NULL);
+}
+
+static void emit_reduction(struct storage_work *w)
+{
+	struct probe_ctx *ctx = w->ctx;
+	struct storage_reduction_job job = {.dir = ctx->scratch,
+	                                    .root = ctx->sys_root,
+	                                    .place = &w->place,
+	                                    .counters = &w->counters,
+	                                    .seed = ctx->seed * 43,
+	                                    .clock = ctx->clock,
+	                                    .deadline_ns = within(w, REDUCTION_S)};
+	struct storage_reduced r = {0};
+	struct error err = {0};
+	enum status st = storage_reduction_find(&r, &job, &err);
+	const char *name = storage_reduction_name(r.result);
+
+	if (st == ST_OK && name) {
+		storage_emit_text(w, REDUCTION, name,
+		                  arena_strf(ctx->arena,
+		                             "{\"gauge\":\"%s\",\"incompressible\":%.3f,"
+		                             "\"compressible\":%.3f,\"repeated\":%.3f}",
+		                             r.gauge, r.incompressible, r.compressible,
+		                             r.repeated));
+	} else {
+		because(w, OUTCOME_NOT_MEASURED, MSG_storage_reduction_unknown, ctx->subject_id,
+		        st == ST_OK ? "-" : str_text(&err.text));
+		storage_emit_missing(w, REDUCTION, NULL);
+	}
+	error_release(&err);
+}
+
+/* Rereading comes first: after the sweep every block has been read before. */
+static void measure_speeds(struct storage_work *w)
+{
+	struct storage_signs signs = {0};
+
+	emit_reduction(w);
+	w->counted = !w->blind;
+	storage_look_rereading(w, &signs);
+	storage_sweep(w);
+	storage_look_working_set(w, &signs);
+	storage_look_burst(w, &signs);
+	storage_look_network(w, &signs);
+	storage_emit_points(w);
+	if (w->broke) {
+		w->why = w->broke_why;
+		return;
+	}
+	emit_counter_ratio(w);
+	storage_emit_signs(w, &signs);
+}
+
+static void measure(struct storage_work *w)
+{
+	w->why.outcome = OUTCOME_NOT_MEASURED;
+	if (!read_params(w) || !fio_available(w->ctx, &w->tool, &w->why.reason) || !find_place(w))
+		return;
+	if (!choose_size(w) || !write_data(w) || !verify_data(w))
+		return;
+	emit_shared(w);
+	if (choose_engine(w))
+		measure_speeds(w);
 }
 
 static enum status run(struct probe_ctx *ctx)
@@ -437,6 +480,8 @@ static enum status run(struct probe_ctx *ctx)
 	storage_emit_rest(&w);
 	if (w.created)
 		unlink(w.data.path);
+	if (ctx->scratch)
+		unlink(tmpf("%s/token", ctx->scratch));
 	return ST_OK;
 }
 
@@ -458,11 +503,11 @@ static struct support try_run(struct probe_ctx *ctx)
 
 static double duration(struct probe_ctx *ctx)
 {
-	int depths[MAX_DEPTHS];
+	int depths[STORAGE_DEPTHS];
 	int n = parse_depths(ctx->param_word(ctx, "depths"), depths);
 
 	/* Writing at 100 MB/s is what a slow shared file system takes. */
-	return n * (ctx->param_real(ctx, "runtime_s") + ctx->param_real(ctx, "ramp_s") + 0.5) +
+	return runs_seconds(ctx, n) +
 	       fmin((double)ctx->param_int(ctx, "size") / 100e6, ctx->param_real(ctx, "write_s")) +
 	       TRIAL_S + 5;
 }
@@ -480,16 +525,20 @@ static const struct param params[] = {
 	{"runtime_s",
          PARAM_REAL,
          "s",
-         {"5", "20", "60"},
+         {"2", "8", "15"},
          0.5,
          86400,
          NULL,
          MSG_help_storage_runtime},
-	{"ramp_s", PARAM_REAL, "s", {"1", "3", "10"}, 0, 600, NULL, MSG_help_storage_ramp},
+	{"ramp_s", PARAM_REAL, "s", {"0.5", "2", "5"}, 0, 600, NULL, MSG_help_storage_ramp},
+	{"hold_s", PARAM_REAL, "s", {"10", "60", "1800"}, 0, 86400, NULL, MSG_help_storage_hold},
+	{"p99_ms", PARAM_REAL, "ms", {"1", "1", "1"}, 0.001, 1e6, NULL, MSG_help_storage_p99},
+	{"pairs", PARAM_INT, "1", {"3", "3", "5"}, 0, 10, NULL, MSG_help_storage_pairs},
+	{"pair_s", PARAM_REAL, "s", {"1", "2", "5"}, 0.1, 600, NULL, MSG_help_storage_pair},
 	{"depths",
          PARAM_WORD,
          "",
-         {"4,16,64", "2,4,8,16,32,64,128", "2,4,8,16,32,64,128,256"},
+         {"4,8,16,64", "2,4,8,16,32,64,128,256", "2,4,8,16,32,64,128,256"},
          0,
          0,
          NULL,

@@ -3,11 +3,14 @@
  * figure and judge another there. */
 #include "storage_figures.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "base/unit.h"
+#include "fio_series.h"
 #include "hw/host.h"
 
 /* One CPU is busy with fio from here on: the client is the limit, not the path. */
@@ -26,20 +29,50 @@
 		"99th percentile of the time of a 4 KiB random read"),                          \
 	PATH_METRIC(prefix "storage_read_lat_p999_ms", "ms", LOWER, backend,                             \
 		"99.9th percentile of the time of a 4 KiB random read"),                        \
+	PATH_METRIC(prefix "storage_read_cv", "1", LOWER, backend,                                       \
+		"standard deviation / mean of the reads a second, over a long run at one "      \
+		"operating point"),                                                             \
+	PATH_METRIC(prefix "storage_read_worst_second", "1", HIGHER, backend,                            \
+		"reads of the slowest second / mean, over that run"),                           \
+	PATH_METRIC(prefix "storage_read_thirds", "1", HIGHER, backend,                                  \
+		"reads of the last third of that run / reads of its first"),                    \
 	PATH_METRIC(prefix "storage_lat_depth1_us", "us", LOWER, backend,                                \
 		"median time of a 4 KiB random read, one at a time"),                           \
+	PATH_METRIC(prefix "storage_read_iops_max", "IOPS", HIGHER, backend,                             \
+		"4 KiB random reads a second at the fastest depth, whatever the latency"),      \
+	PATH_METRIC(prefix "storage_knee_depth", "1", NEITHER, backend,                                  \
+		"smallest depth that reaches 90 % of the fastest"),                             \
+	PATH_METRIC(prefix "storage_depth_below_1ms", "1", HIGHER, backend,                              \
+		"greatest depth whose 99th percentile is below the limit; 0: none is"),         \
+	PATH_METRIC(prefix "storage_offered_iops", "IOPS", NEITHER, backend,                             \
+		"greatest depth / mean time of a read at depth 1: no more can be asked for"),   \
+	PATH_METRIC(prefix "storage_limit", "text", NEITHER, backend,                                    \
+		"what held the chosen point back: storage, client_cpu, client_link or "         \
+		"offered_load"),                                                                \
 	PATH_METRIC(prefix "storage_data_real", "1", HIGHER, backend,                                    \
 		"random blocks read back as Assay wrote them / blocks read back"),              \
 	PATH_METRIC(prefix "storage_counter_ratio", "1", HIGHER, backend,                                \
-		"bytes the block device read / bytes fio read; its ramps counted at the rate "  \
-		"of its runs; below 0.9 a cache answered"),                                     \
+		"bytes the devices or network ports below the path read / bytes fio read; its " \
+		"ramps counted at the rate of its runs; below 0.9 a cache answered"),           \
+	PATH_METRIC(prefix "storage_cache_signs", "1", LOWER, backend,                                   \
+		"signs in the speeds that a cache answers: second reading faster, small set "   \
+		"faster, random faster than sequential, faster than the round trip, faster "    \
+		"than the link"),                                                               \
+	PATH_METRIC(prefix "storage_burst_signs", "1", LOWER, backend,                                   \
+		"signs that speed is lent: last third of the long run slower, and slower "      \
+		"after it than before"),                                                        \
+	PATH_METRIC(prefix "storage_reduction", "text", NEITHER, backend,                                \
+		"whether the storage compresses or deduplicates what is written: no, "          \
+		"compression, deduplication, both"),                                            \
 	PATH_METRIC(prefix "storage_write_mbs", "MB/s", HIGHER, backend,                                 \
 		"bytes of the test data / seconds to the end of fsync, one writer"),            \
 	PATH_METRIC(prefix "storage_engine", "text", NEITHER, backend, "first I/O engine that worked"),  \
 	PATH_METRIC(prefix "storage_direct", "text", NEITHER, backend,                                   \
 		"yes if reads went past the page cache (O_DIRECT), else no"),                   \
 	PATH_METRIC(prefix "storage_fs", "text", NEITHER, backend,                                       \
-		"type of the file system by statfs and the mount table")
+		"type of the file system by statfs and the mount table"),                       \
+	PATH_METRIC(prefix "storage_shared", "text", NEITHER, backend,                                   \
+		"yes when other nodes' files of this run are seen below the path")
 /* clang-format on */
 
 const struct metric storage_metrics[] = {SET("", ANY), SET("local_", LOCAL), {0}};
@@ -47,14 +80,20 @@ const struct metric storage_metrics[] = {SET("", ANY), SET("local_", LOCAL), {0}
 bool storage_stop(struct storage_work *w, enum outcome outcome, enum msg id,
                   const char *const *args)
 {
-	w->outcome = outcome;
-	reason_set_list(w->ctx, &w->reason, id, args);
+	w->why.outcome = outcome;
+	reason_set_list(w->ctx, &w->why.reason, id, args);
 	return false;
 }
 
-const char *storage_point_name(struct storage_work *w, int depth)
+bool storage_path_gone(struct storage_work *w)
 {
-	return arena_strf(w->ctx->arena, "depth=%d", depth);
+	struct stat info;
+	const char *path = w->created ? w->data.path : w->ctx->scratch;
+
+	if (stat(path, &info) == 0)
+		return false;
+	because(w, OUTCOME_FAILED, MSG_storage_gone, w->ctx->subject_id, strerror(errno));
+	return true;
 }
 
 /* --- parameters of a reading --------------------------------------------- */
@@ -86,40 +125,42 @@ static const char *place_params(struct storage_work *w)
 	return keep(w, &text);
 }
 
-/* fio's threads together had no CPU left, or each of them a whole one. */
-static bool client_bound(const struct storage_work *w, double cpu)
+bool storage_client_bound(const struct storage_work *w, const struct fio_job *job,
+                          const struct fio_result *r)
 {
+	double cpu = r->usr_cpu + r->sys_cpu;
 	int cpus; /* 0: unknown */
 
 	host_allowed_cpus(w->ctx->arena, w->ctx->sys_root, &cpus);
-	return cpu >= BUSY_PERCENT ||
-	       (cpus > 0 && cpu * fio_threads(&w->job) >= BUSY_PERCENT * cpus);
+	return cpu >= BUSY_PERCENT || (cpus > 0 && cpu * fio_threads(job) >= BUSY_PERCENT * cpus);
 }
 
-static const char *point_params(struct storage_work *w, const struct fio_result *r)
+static const char *point_params(struct storage_work *w, const struct storage_point *p)
 {
+	const struct fio_result *r = &p->r;
 	struct str text = {0};
 	struct json_out j = json_writer(&text, 0);
-	double cpu = r->usr_cpu + r->sys_cpu;
 
 	json_object_begin(&j, NULL);
-	json_put_int(&j, "depth", w->job.depth);
-	json_put_int(&j, "jobs", fio_threads(&w->job));
+	json_put_int(&j, "depth", p->depth);
+	json_put_int(&j, "jobs", p->threads);
 	json_put_string(&j, "engine", w->job.engine);
 	json_put_bool(&j, "direct", w->job.direct);
 	json_put_int(&j, "block_bytes", STORAGE_BLOCK);
 	json_put_int(&j, "size_bytes", w->data.bytes);
 	json_put_number(&j, "runtime_s", r->runtime_s);
-	json_put_number(&j, "ramp_s", w->job.ramp_s);
+	json_put_bool(&j, "held", p->held);
 	json_put_string(&j, "fio", r->version);
 	json_put_number(&j, "reads", r->total_ios);
-	json_put_number(&j, "cpu_percent", cpu);
-	json_put_bool(&j, "client_bound", client_bound(w, cpu));
+	json_put_number(&j, "cpu_percent", r->usr_cpu + r->sys_cpu);
+	json_put_bool(&j, "client_bound", p->client_bound);
 	json_put_number(&j, "share_below_1ms", r->share_below_1ms);
 	json_put_number(&j, "mean_depth", r->depth);
 	/* Little: what was really outstanding, over all threads. */
 	json_put_number(&j, "outstanding", r->iops * r->lat.mean / 1e6);
 	json_put_bool(&j, "lat_from_clat", r->lat_from_clat);
+	json_put_number(&j, "window_s", p->window_s);
+	json_put_int(&j, "windows", (int64_t)r->n_windows);
 	if (r->short_ios > 0 || r->dropped_ios > 0) {
 		json_put_number(&j, "short_reads", r->short_ios);
 		json_put_number(&j, "dropped_reads", r->dropped_ios);
@@ -165,8 +206,8 @@ void storage_emit_missing(struct storage_work *w, enum figure f, const char *poi
 {
 	struct reading r = blank(w, f, NULL);
 
-	r.outcome = w->outcome;
-	r.reason = w->reason;
+	r.outcome = w->why.outcome;
+	r.reason = w->why.reason;
 	r.point = point;
 	w->ctx->emit(w->ctx, &r);
 }
@@ -176,16 +217,6 @@ void storage_emit_rest(struct storage_work *w)
 	for (int f = 0; f < FIGURES; f++)
 		if (!w->emitted[f])
 			storage_emit_missing(w, (enum figure)f, NULL);
-}
-
-void storage_emit_missing_point(struct storage_work *w, int depth)
-{
-	const char *point = storage_point_name(w, depth);
-
-	for (int f = 0; f < POINT_FIGURES; f++)
-		storage_emit_missing(w, (enum figure)f, point);
-	if (depth == 1)
-		storage_emit_missing(w, LAT_DEPTH1, NULL);
 }
 
 static void latency_stats(struct reading *r, const struct fio_latency *l, double scale)
@@ -202,20 +233,21 @@ static void latency_stats(struct reading *r, const struct fio_latency *l, double
 
 struct shown {
 	enum figure figure;
-	double value, scale; /* scale: of the latency, from us; 0: a rate */
+	double value, scale; /* scale: of the latency, from us; 0: no latency */
 };
 
-static void emit_shown(struct storage_work *w, const struct shown *s, const char *point,
-                       const struct fio_result *r, const char *params, const struct raw_file *raw)
+static void emit_shown(struct storage_work *w, const struct shown *s, const char *name,
+                       const struct storage_point *p, const char *params)
 {
 	struct reading reading = blank(w, s->figure, params);
 
-	reading.point = point;
-	reading.raw = *raw;
+	reading.point = name;
+	reading.raw = p->raw;
 	if (!isfinite(s->value)) {
-		/* fio had its reasons: an old version without percentiles. */
+		/* fio had its reasons: an old version without percentiles, no windows. */
 		reading.outcome = OUTCOME_NOT_MEASURED;
-		reason_set(w->ctx, &reading.reason, MSG_fio_no_latency);
+		reason_set(w->ctx, &reading.reason,
+		           s->scale > 0 ? MSG_fio_no_latency : MSG_storage_no_windows);
 	} else if (!w->job.direct) {
 		reading.outcome = OUTCOME_NOT_MEASURED;
 		reason_set(w->ctx, &reading.reason, MSG_storage_buffered, w->ctx->subject_id,
@@ -224,25 +256,46 @@ static void emit_shown(struct storage_work *w, const struct shown *s, const char
 		reading.value_kind = VALUE_NUMBER;
 		reading.value = s->value;
 		if (s->scale > 0)
-			latency_stats(&reading, &r->lat, s->scale);
+			latency_stats(&reading, &p->r.lat, s->scale);
 	}
 	w->ctx->emit(w->ctx, &reading);
 }
 
-void storage_emit_point(struct storage_work *w, const char *point, const struct fio_result *r,
-                        const struct raw_file *raw)
+static void emit_missing_point(struct storage_work *w, const struct storage_point *p,
+                               const char *name)
 {
-	const char *params = point_params(w, r);
+	w->why = p->why;
+	for (int f = 0; f < READ_CV; f++)
+		storage_emit_missing(w, (enum figure)f, name);
+	if (p->depth == 1)
+		storage_emit_missing(w, LAT_DEPTH1, NULL);
+}
+
+void storage_emit_point(struct storage_work *w, const struct storage_point *p)
+{
+	const char *name = arena_strf(w->ctx->arena, "depth=%d", p->depth), *params;
+	const struct fio_result *r = &p->r;
+	struct fio_steadiness s = {NAN, NAN, NAN};
+
+	if (!p->measured) {
+		emit_missing_point(w, p, name);
+		return;
+	}
+	params = point_params(w, p);
+	fio_steadiness(&s, r->windows, r->n_windows);
 	const struct shown all[] = {
 		{READ_IOPS, r->iops, 0},
 		{LAT_MEAN, r->lat.mean * 1e-3, 1e-3},
 		{LAT_P99, r->lat.p99 * 1e-3, 1e-3},
 		{LAT_P999, r->lat.p99_9 * 1e-3, 1e-3},
+		{READ_CV, s.cv, 0},
+		{READ_WORST, s.worst, 0},
+		{READ_THIRDS, s.thirds, 0},
 		{LAT_DEPTH1, r->lat.p50, 1},
 	};
 
-	for (int i = 0; i < POINT_FIGURES; i++)
-		emit_shown(w, &all[i], point, r, params, raw);
-	if (w->job.depth == 1)
-		emit_shown(w, &all[POINT_FIGURES], NULL, r, params, raw);
+	for (int i = 0; i < (p->held ? POINT_FIGURES : READ_CV); i++)
+		emit_shown(w, &all[i], name, p, params);
+	if (p->depth == 1)
+		emit_shown(w, &all[POINT_FIGURES], NULL, p, params);
 }

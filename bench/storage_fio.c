@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/proc.h"
+#include "fio_series.h"
 
 #define OUTPUT_LIMIT ((size_t)16 << 20)
-#define SLACK_S      30 /* start, layout checks and end of fio beside its run */
+#define SLACK_S      30       /* start, layout checks and end of fio beside its run */
+#define SERIES       "series" /* files of the rates by window, in the job's directory */
 
 /* First version whose units and percentiles are read here without a guess. */
 #define NEEDED       "3.0"
@@ -61,43 +63,101 @@ int fio_threads(const struct fio_job *job)
 	return strcmp(job->engine, "psync") == 0 ? job->depth : job->jobs;
 }
 
+struct options {
+	struct arena *arena;
+	const char **list;
+	int n;
+};
+
+#define MOST_OPTIONS 48
+
+static void option(struct options *o, const char *text)
+{
+	if (text && o->n < MOST_OPTIONS)
+		o->list[o->n++] = text;
+}
+
+#define optionf(o, ...) option(o, arena_strf((o)->arena, __VA_ARGS__))
+
+static void add_files(struct options *o, const struct fio_job *job)
+{
+	if (job->files == 0) {
+		optionf(o, "--filename=%s", job->file);
+		optionf(o, "--offset=%lld", (long long)job->offset);
+	} else {
+		optionf(o, "--filename_format=%s.$jobnum.$filenum", job->file);
+		optionf(o, "--nrfiles=%d", job->files);
+	}
+	optionf(o, "--size=%lld", (long long)job->bytes);
+	/* Whole files one after another, in no order a server could guess. */
+	if (job->files > 1)
+		optionf(o, "--file_service_type=random:%lld",
+		        (long long)(job->bytes / job->files / job->block));
+}
+
+static void add_way(struct options *o, const struct fio_job *job)
+{
+	if (job->way == FIO_STREAM_WRITE) {
+		/* New data in every block, allocated by writing, and, unless the caches
+		 * are what is asked for, on the storage before the clock stops. */
+		option(o, "--rw=write");
+		option(o, "--refill_buffers");
+		option(o, "--fallocate=none");
+		option(o, job->unsynced ? NULL : "--end_fsync=1");
+		return;
+	}
+	option(o, "--readonly");
+	option(o, "--allow_file_create=0");
+	option(o, job->way == FIO_RANDOM_READ ? "--rw=randread" : "--rw=read");
+	if (job->way == FIO_RANDOM_READ && !job->same_order)
+		option(o, "--norandommap");
+}
+
+static void add_time(struct options *o, const struct fio_job *job)
+{
+	if (job->runtime_s > 0) {
+		option(o, "--time_based");
+		optionf(o, "--runtime=%ldms", lround(job->runtime_s * 1e3));
+		optionf(o, "--ramp_time=%ldms", lround(job->ramp_s * 1e3));
+	} else {
+		optionf(o, "--runtime=%ldms", lround(job->most_s * 1e3));
+	}
+	if (job->most_ios)
+		optionf(o, "--number_ios=%lld", (long long)job->most_ios);
+	if (job->window_s > 0) {
+		optionf(o, "--write_iops_log=%s", SERIES);
+		optionf(o, "--log_avg_msec=%ld", lround(job->window_s * 1e3));
+		optionf(o, "--iopsavgtime=%ld", lround(job->window_s * 1e3));
+	}
+}
+
 /* Options of the output go before the first job, or a banner leaks into it. The
  * two percentile options exclude each other before 3.18. */
 static const char *const *command_line(struct arena *a, const struct fio_job *job)
 {
 	int threads = fio_threads(job);
-	const char *list[] = {
-		"fio",
-		"--output-format=json+",
-		"--thread",
-		"--eta=never",
-		"--readonly",
-		"--name=read",
-		arena_strf(a, "--filename=%s", job->file),
-		arena_strf(a, "--size=%lld", (long long)job->bytes),
-		"--allow_file_create=0",
-		"--rw=randread",
-		"--bs=4k",
-		"--norandommap",
-		"--randrepeat=0",
-		arena_strf(a, "--randseed=%llu", (unsigned long long)(job->seed >> 1)),
-		arena_strf(a, "--ioengine=%s", job->engine),
-		arena_strf(a, "--direct=%d", job->direct),
-		arena_strf(a, "--numjobs=%d", threads),
-		arena_strf(a, "--iodepth=%d", job->depth / threads),
-		"--group_reporting",
-		"--time_based",
-		arena_strf(a, "--runtime=%ldms", lround(job->runtime_s * 1e3)),
-		arena_strf(a, "--ramp_time=%ldms", lround(job->ramp_s * 1e3)),
-		"--percentile_list=50:90:95:99:99.5:99.9:99.99:100",
-		"--clat_percentiles=1",
-		job->tool->lat_percentiles ? "--lat_percentiles=1" : NULL,
-		NULL,
-	};
-	const char **argv = arena_array(a, sizeof(list) / sizeof(*list), sizeof(*list));
+	struct options o = {a, arena_array(a, MOST_OPTIONS + 1, sizeof(char *)), 0};
 
-	memcpy(argv, list, sizeof(list));
-	return argv;
+	option(&o, "fio");
+	option(&o, "--output-format=json+");
+	option(&o, "--thread");
+	option(&o, "--eta=never");
+	option(&o, "--name=assay");
+	add_files(&o, job);
+	add_way(&o, job);
+	add_time(&o, job);
+	optionf(&o, "--bs=%d", job->block);
+	option(&o, "--randrepeat=0");
+	optionf(&o, "--randseed=%llu", (unsigned long long)(job->seed >> 1));
+	optionf(&o, "--ioengine=%s", job->engine);
+	optionf(&o, "--direct=%d", job->direct);
+	optionf(&o, "--numjobs=%d", threads);
+	optionf(&o, "--iodepth=%d", job->depth / threads);
+	option(&o, "--group_reporting");
+	option(&o, "--percentile_list=50:90:95:99:99.5:99.9:99.99:100");
+	option(&o, "--clat_percentiles=1");
+	option(&o, job->tool->lat_percentiles ? "--lat_percentiles=1" : NULL);
+	return o.list;
 }
 
 /* An end that fio itself could not report. */
@@ -124,7 +184,8 @@ void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result
 	struct spawn_spec spec = {
 		.argv = command_line(ctx->arena, job),
 		.cwd = job->dir,
-		.deadline_s = job->ramp_s + job->runtime_s + SLACK_S,
+		.deadline_s =
+			job->ramp_s + (job->runtime_s > 0 ? job->runtime_s : job->most_s) + SLACK_S,
 		.max_out = OUTPUT_LIMIT,
 		.tick = job->tick,
 		.arg = job->arg,
@@ -133,13 +194,17 @@ void fio_run(struct probe_ctx *ctx, const struct fio_job *job, struct fio_result
 	struct str out = {0};
 	struct error err = {0};
 	enum status st = spawn_run(&spec, &out, &end, &err);
-	struct fio_asked asked = {.runtime_s = job->runtime_s,
+	struct fio_asked asked = {.write = job->way == FIO_STREAM_WRITE,
+	                          .runtime_s = job->runtime_s,
 	                          .exit_code = end.exit_code,
 	                          .signal = end.signal,
 	                          .err = str_text(&end.err)};
 
 	fio_read(result, ctx->arena, str_text(&out), out.len, &asked);
 	judge_end(ctx, result, st, &end, &err);
+	if (job->window_s > 0)
+		fio_series_take(result, ctx->arena, job->dir, SERIES, fio_threads(job),
+		                job->window_s);
 	if (raw)
 		*raw = arena_strn(ctx->arena, str_text(&out), out.len);
 	str_release(&out);

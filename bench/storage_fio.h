@@ -10,17 +10,32 @@ struct fio_tool {
 	bool lat_percentiles; /* prints percentiles of lat beside those of clat (3.18) */
 };
 
+enum fio_way { FIO_RANDOM_READ, FIO_STREAM_READ, FIO_STREAM_WRITE };
+
 struct fio_job {
 	const struct fio_tool *tool;
-	const char *dir;  /* fio runs there: names need no escaping */
-	const char *file; /* data file in it, exists */
-	int64_t bytes;
+	const char *dir; /* fio runs there: names need no escaping */
+	enum fio_way way;
+	const char *file; /* in dir; read from: exists */
+	/* 0: all threads work on FILE. Else thread i, from 0, has FILE.i.0 to
+	 * FILE.i.(files-1) for itself; a write creates them. */
+	int files;
+	int64_t offset;     /* of the part of FILE that is read; 0 with own files */
+	int64_t bytes;      /* of that part; with own files of all files of a thread */
+	int block;          /* bytes of one I/O */
 	const char *engine; /* io_uring, libaio, psync */
 	bool direct;
 	int depth; /* outstanding I/Os in all */
 	int jobs;  /* threads they are spread over, a divisor of depth; psync:
 	                          as many as depth whatever is said here */
-	double runtime_s, ramp_s;
+	/* Seconds that count, and those before them that do not. runtime_s 0:
+	 * every byte once, however long it takes within most_s. */
+	double runtime_s, ramp_s, most_s;
+	int64_t most_ios; /* reads of a thread after which it ends; 0: no such end */
+	bool same_order;  /* random reads: the same blocks again for the same seed,
+	                          each at most once */
+	bool unsynced;    /* writes: no fsync at the end, data may still be in caches */
+	double window_s;  /* > 0: the rate of every such window, see fio_result */
 	uint64_t seed;
 	bool (*tick)(void *arg, double seconds); /* false ends the run */
 	void *arg;

@@ -67,6 +67,9 @@ struct finding {
 	int attempt;
 	bool recovered;                 /* replaced a lost reading: warn: recovered */
 	const struct reading *evidence; /* the deciding reading, or NULL */
+	/* The operating point the rule's group chose on the node of the evidence;
+	 * NULL: no group, no point meets its conditions, or a figure of many. */
+	const char *point;
 	/* How many subjects it stands for: 1, or more where the subject's id is
 	 * "*" (missing ones of a node, of the cluster). */
 	int64_t subjects;
@@ -129,6 +132,9 @@ struct scorecard {
 	/* Readings no rule judges: printed as information. */
 	const struct reading *const *information;
 	int64_t n_information;
+	/* All readings that count, judged or not: for tables over operating points. */
+	const struct reading *const *readings;
+	int64_t n_readings;
 	/* Required findings that decide, most important first: culprits. */
 	const struct finding *const *culprits;
 	int64_t n_culprits;

@@ -1,9 +1,8 @@
 /* Figures that no rule judges: one row a metric, however many subjects and
  * operating points it was taken of, then what was found as words, then what
- * could not be measured. The table is laid out by libsmartcols. */
+ * could not be measured. */
 #include "report/info_table.h"
 
-#include <libsmartcols/libsmartcols.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,14 @@
 #include "base/arena.h"
 #include "base/msg.h"
 #include "base/unit.h"
+#include "report/storage_table.h"
+#include "report/table.h"
 #include "report/words.h"
 
 #define MAX_ROWS     24
 #define INDENT       4
 #define NAME_COLUMNS 36
-#define GAP          "  " /* between columns */
-#define TABLE_WIDTH  72   /* narrower pages get lines instead */
+#define TABLE_WIDTH  72 /* narrower pages get lines instead */
 #define MAX_METRICS  512
 
 /* All readings of one metric with the same outcome. */
@@ -97,7 +97,7 @@ static void gather(struct figures *all, const struct scorecard *card)
 		die_nomem();
 	for (int64_t i = 0; i < card->n_information; i++) {
 		const struct reading *r = card->information[i];
-		struct figure *f = figure_of(all, r);
+		struct figure *f = storage_table_shows(card, r) ? NULL : figure_of(all, r);
 
 		if (!f)
 			continue;
@@ -241,7 +241,7 @@ static void fit(struct row *rows, int n, int width)
 		name = widest(name, &rows[i].name);
 		value = widest(value, &rows[i].value);
 	}
-	room = width - INDENT - name - value - 2 * (int)strlen(GAP);
+	room = width - INDENT - name - value - 2 * (int)strlen(TABLE_GAP);
 	for (int i = 0; i < n; i++) {
 		struct str cut = {0};
 
@@ -252,68 +252,20 @@ static void fit(struct row *rows, int n, int width)
 	}
 }
 
-/* Outside text may hold what this terminal cannot show, and the library
- * cannot measure in its locale. */
-static bool set_cell(struct libscols_line *line, size_t column, const struct str *cell, bool utf8)
-{
-	struct str text = {0};
-	bool ok;
-
-	if (utf8)
-		str_add(&text, str_text(cell));
-	else
-		words_ascii(&text, str_text(cell));
-	ok = scols_line_set_data(line, column, str_text(&text)) == 0;
-	str_release(&text);
-	return ok;
-}
-
-static struct libscols_table *new_table(const struct row *rows, int n, bool utf8)
-{
-	struct libscols_table *table = scols_new_table();
-	bool ok = table && scols_table_new_column(table, "figure", 0, 0) &&
-	          scols_table_new_column(table, "value", 0, 0) &&
-	          scols_table_new_column(table, "of", 0, 0);
-
-	for (int i = 0; i < n && ok; i++) {
-		struct libscols_line *line = scols_table_new_line(table, NULL);
-
-		ok = line && set_cell(line, 0, &rows[i].name, utf8) &&
-		     set_cell(line, 1, &rows[i].value, utf8) &&
-		     set_cell(line, 2, &rows[i].of, utf8);
-	}
-	if (ok) {
-		/* Rows fit already; the library shall align, not cut. */
-		scols_table_enable_noheadings(table, 1);
-		scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
-		scols_table_set_termwidth(table, 1000);
-		scols_table_set_column_separator(table, GAP);
-		return table;
-	}
-	scols_unref_table(table);
-	return NULL;
-}
-
 static bool print_table(struct str *out, const struct row *rows, int n, bool utf8)
 {
-	struct libscols_table *table = new_table(rows, n, utf8);
-	char *text = NULL;
-	bool ok = table && scols_print_table_to_string(table, &text) == 0 && text;
+	static const struct table_column columns[] = {
+		{"figure", false}, {"value", false}, {"of", false}};
+	const struct table table = {
+		.columns = columns, .n_columns = 3, .indent = INDENT, .utf8 = utf8};
+	struct str cells[3 * MAX_ROWS];
 
-	for (char *row = text, *end; ok && *row; row = end + (*end != '\0')) {
-		size_t len;
-
-		end = row + strcspn(row, "\n");
-		len = (size_t)(end - row);
-		while (len && row[len - 1] == ' ')
-			len--;
-		str_pad(out, ' ', INDENT);
-		str_addn(out, row, len);
-		str_addc(out, '\n');
+	for (int i = 0; i < n; i++) {
+		cells[3 * i] = rows[i].name;
+		cells[3 * i + 1] = rows[i].value;
+		cells[3 * i + 2] = rows[i].of;
 	}
-	free(text);
-	scols_unref_table(table);
-	return ok;
+	return table_print(out, &table, cells, n);
 }
 
 /* A page too narrow for a table. */
@@ -436,7 +388,8 @@ enum status info_table(struct str *out, const struct scorecard *card,
 	if (card->n_information == 0)
 		return ST_OK;
 	gather(&all, card);
-	str_addf(out, "\n  %s\n", msg_format(MSG_information));
+	if (all.n)
+		str_addf(out, "\n  %s\n", msg_format(MSG_information));
 	if (!add_rows(out, &all, card, options, width))
 		st = error_set(err, ST_NOMEM, MSG_no_table);
 	add_facts(out, &all, width);

@@ -153,6 +153,8 @@ static void put_finding(struct json_out *j, const struct finding *f)
 		json_put_bool(j, "recovered", true);
 	if (f->evidence && f->evidence->seq >= 0)
 		json_put_int(j, "seq", f->evidence->seq);
+	if (f->point)
+		json_put_string(j, "point", f->point);
 	json_object_end(j);
 }
 

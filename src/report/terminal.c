@@ -11,6 +11,7 @@
 #include "report/groups.h"
 #include "report/info_table.h"
 #include "report/report_writers.h"
+#include "report/storage_table.h"
 #include "report/words.h"
 
 #define MAX_WIDTH       80
@@ -537,7 +538,9 @@ static enum status print_page(struct page *p, struct error *err)
 	criteria(p);
 	untested(p);
 	literal_lines(p);
-	st = info_table(p->out, p->card, p->o, p->width, err);
+	st = storage_table(p->out, p->card, p->o, p->width, err);
+	if (st == ST_OK)
+		st = info_table(p->out, p->card, p->o, p->width, err);
 	str_addc(p->out, '\n');
 	line(p, 2,
 	     say(MSG_digest,

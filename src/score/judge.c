@@ -114,6 +114,7 @@ bool judge_take(struct judging *j, const struct resolved *rr, const struct entry
 	f->attempt = r->attempt;
 	f->recovered = e->recovered;
 	f->evidence = r;
+	f->point = rr->rule->at_point && !s->star ? r->point : NULL;
 	if (r->outcome != OUTCOME_MEASURED && !only_stated(r)) {
 		settle(f, outcome_verdict(rr->rule, r), r->reason);
 		return false;

@@ -76,8 +76,10 @@ static bool no_point(struct judging *j, const struct resolved *rr, const struct 
                      bool known, struct finding *f)
 {
 	const struct entry *own = best ? at_same_point(j, rr->rule->metric, best) : NULL;
+	bool judged = !own || judge_take(j, rr, own, f);
 
-	if (own && !judge_take(j, rr, own, f))
+	f->point = NULL; /* the best one, which nobody chose */
+	if (!judged)
 		return false;
 	f->limit = rr->limit;
 	f->verdict = known && best ? VERDICT_FAIL : VERDICT_NOT_MEASURED;
@@ -140,6 +142,7 @@ bool point_choose(struct judging *j, const struct resolved *rr, const struct ent
 		*out = *own;
 		return true;
 	}
+	f->point = s.chosen->reading->point;
 	f->reason = judging_reason(j, MSG_point_missing, rr->rule->metric->name,
 	                           s.chosen->reading->point ? s.chosen->reading->point : "-");
 	return false;

@@ -69,6 +69,8 @@ static void fill_head(struct judging *j, struct scorecard *card)
 		.run_digest = run->digest,
 		.version = info->version,
 		.budget = info->budget,
+		.readings = j->index.readings.readings,
+		.n_readings = j->index.readings.count,
 	};
 	for (int64_t i = 0; i < j->index.readings.count; i++) {
 		enum origin origin = j->index.readings.readings[i]->origin;

@@ -20,19 +20,20 @@ extern const struct probe probe_storage;
 
 /* Every metric of a set, without its prefix; those of an operating point first. */
 static const char *const names[] = {
-	"storage_read_iops",
-	"storage_read_lat_mean_ms",
-	"storage_read_lat_p99_ms",
-	"storage_read_lat_p999_ms",
-	"storage_lat_depth1_us",
-	"storage_data_real",
-	"storage_counter_ratio",
-	"storage_write_mbs",
-	"storage_engine",
-	"storage_direct",
-	"storage_fs",
+	"storage_read_iops",       "storage_read_lat_mean_ms",
+	"storage_read_lat_p99_ms", "storage_read_lat_p999_ms",
+	"storage_read_cv",         "storage_read_worst_second",
+	"storage_read_thirds",     "storage_lat_depth1_us",
+	"storage_read_iops_max",   "storage_knee_depth",
+	"storage_depth_below_1ms", "storage_offered_iops",
+	"storage_limit",           "storage_data_real",
+	"storage_counter_ratio",   "storage_cache_signs",
+	"storage_burst_signs",     "storage_reduction",
+	"storage_write_mbs",       "storage_engine",
+	"storage_direct",          "storage_fs",
+	"storage_shared",
 };
-enum { POINT_METRICS = 4, METRICS = sizeof(names) / sizeof(*names) };
+enum { POINT_METRICS = 4, HELD_METRICS = 7, METRICS = sizeof(names) / sizeof(*names) };
 
 /* --- a directory and an honest path for each test --------------------------------------------- */
 
@@ -91,6 +92,8 @@ static inline void set_short(struct harness *h)
 	harness_set(h, "runtime_s", "0.5");
 	harness_set(h, "ramp_s", "0");
 	harness_set(h, "depths", "2,8");
+	harness_set(h, "hold_s", "0");
+	harness_set(h, "pairs", "0");
 }
 
 /* A `fio` that answers --version with `version` and then does `body`. */

@@ -6,6 +6,7 @@
 
 #include "stats/fleet.h"
 #include "stats/interval.h"
+#include "stats/pairs.h"
 #include "stats/rng.h"
 #include "stats/samples.h"
 #include "stats/series.h"
@@ -480,6 +481,34 @@ static void stats_refuse_nothing_and_nonsense(void **state)
 	samples_release(&s);
 }
 
+/* R: qt(0.975, c(1, 2, 4, 9, 100)). */
+static void students_t_is_that_of_R(void **state)
+{
+	static const double df[] = {1, 2, 4, 9, 100},
+			    t[] = {12.7062047, 4.3026527, 2.7764451, 2.2621572, 1.9839715};
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_true(fabs(student_t(0.05, df[i]) - t[i]) < 1e-6);
+}
+
+/* R: exp(t.test(log(a / b))$conf.int). */
+static void ratios_of_pairs_have_students_interval(void **state)
+{
+	static const double a[] = {200, 210, 190}, b[] = {100, 100, 100}, zero[] = {1, 0, 1};
+	struct estimate e;
+
+	(void)state;
+	assert_int_equal(paired_ratio(a, b, 3, &e), ST_OK);
+	assert_true(fabs(e.value - 1.998329) < 1e-5);
+	assert_true(fabs(e.lo - exp(log(1.998329) - 4.302653 * 0.0500626 / sqrt(3))) < 1e-3);
+	assert_true(fabs(e.lo * e.hi - e.value * e.value) < 1e-9);
+	assert_int_equal(paired_ratio(a, b, 2, &e), ST_RANGE);
+	assert_int_equal(paired_ratio(a, zero, 3, &e), ST_RANGE);
+	assert_int_equal(paired_ratio(zero, a, 3, &e), ST_RANGE);
+	assert_int_equal(paired_ratio((const double[]){1, NAN, 1}, b, 3, &e), ST_RANGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +524,8 @@ int main(void)
 		cmocka_unit_test(normal_tail_is_accurate_far_out),
 		cmocka_unit_test(incomplete_beta_meets_its_closed_forms),
 		cmocka_unit_test(binomial_limits_are_clopper_pearson),
+		cmocka_unit_test(students_t_is_that_of_R),
+		cmocka_unit_test(ratios_of_pairs_have_students_interval),
 		cmocka_unit_test(holm_steps_down),
 		cmocka_unit_test(modified_z_is_iglewicz_and_hoaglin),
 		cmocka_unit_test(fleet_measures_distance_to_the_median),

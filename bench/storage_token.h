@@ -1,0 +1,18 @@
+/* Is a path shared? Every node of a run leaves a token in its own directory
+ * below the path; what is shared shows the others'. */
+#ifndef ASSAY_BENCH_STORAGE_TOKEN_H
+#define ASSAY_BENCH_STORAGE_TOKEN_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* `scratch` is <path>/.assay-<run>/<node>, as the runner makes it. Writes
+ * SCRATCH/token, naming run and node, to stable storage. */
+enum status storage_token_put(const char *scratch, struct error *err);
+
+/* Other nodes of this run whose tokens lie beside `scratch`: their number, and in
+ * *names their names with commas between (arena). Tokens of another run and of a
+ * copied directory, where the name inside is not the directory's, do not count. */
+int storage_token_others(struct arena *arena, const char *scratch, const char **names);
+
+#endif
