@@ -38,6 +38,7 @@ static bool find_place(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct error err = {0};
+	const char *other;
 
 	if (!ctx->scratch)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_scratch);
@@ -48,6 +49,9 @@ static bool find_place(struct storage_work *w)
 		return false;
 	}
 	storage_emit_text(w, FILESYSTEM, w->place.fs, NULL);
+	other = storage_other_run(ctx->arena, ctx->scratch);
+	if (other)
+		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_busy, ctx->subject_id, other);
 	/* A named path owes its figures all the same: memory must not spare it them. */
 	if (strcmp(w->place.kind, "memory") == 0)
 		return because(w, w->local ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,

@@ -1,6 +1,7 @@
 /* fio as a child: command line, deadline, engine trials. */
 #include "storage_fio.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #define OUTPUT_LIMIT ((size_t)16 << 20)
 #define SLACK_S      30       /* start, layout checks and end of fio beside its run */
+#define LEAST_TRIAL  4        /* depth below which no engine is tried for want of room */
 #define SERIES       "series" /* files of the rates by window, in the job's directory */
 
 /* First version whose units and percentiles are read here without a guess. */
@@ -236,6 +238,7 @@ struct trial {
 	const char *wanted;
 	struct str why;
 	bool direct_refused; /* by an engine that works otherwise */
+	bool limited;        /* an engine had no room for the depth */
 	bool over;           /* chosen, or no use to go on */
 };
 
@@ -257,21 +260,37 @@ static void try_engine(struct probe_ctx *ctx, struct trial *t, struct fio_job *j
 	         job->direct ? "" : " buffered", say_list(last->reason, last->args));
 }
 
+static void try_engines(struct probe_ctx *ctx, struct trial *t, struct fio_job *job, bool direct,
+                        struct fio_result *last)
+{
+	static const char *const engines[] = {"io_uring", "libaio", "psync"};
+
+	job->direct = direct;
+	for (int i = 0; i < 3 && !t->over; i++) {
+		try_engine(ctx, t, job, engines[i], last);
+		t->limited = t->limited || last->error == EAGAIN || last->error == ENOMEM;
+	}
+}
+
 bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
                        const char **refused, struct fio_result *last)
 {
-	static const char *const engines[] = {"io_uring", "libaio", "psync"};
 	struct trial t = {.wanted = wanted};
 
 	/* Direct I/O with every engine before any without: a cache measures itself. */
-	job->direct = true;
-	for (int i = 0; i < 3 && !t.over; i++)
-		try_engine(ctx, &t, job, engines[i], last);
-	if (!t.over && t.direct_refused) {
-		job->direct = false;
-		for (int i = 0; i < 3 && !t.over; i++)
-			try_engine(ctx, &t, job, engines[i], last);
+	try_engines(ctx, &t, job, true, last);
+	/* fs.aio-max-nr and limits of processes are shared by all on the host: what is
+	 * left may do for fewer I/Os. */
+	while (!t.over && t.limited && !t.direct_refused && job->depth >= 4 * LEAST_TRIAL) {
+		job->depth /= 4;
+		while (job->depth % job->jobs)
+			job->jobs--;
+		t.limited = false;
+		str_addf(&t.why, "; depth %d: ", job->depth);
+		try_engines(ctx, &t, job, true, last);
 	}
+	if (!t.over && t.direct_refused)
+		try_engines(ctx, &t, job, false, last);
 	*refused = t.why.len ? arena_str(ctx->arena, t.why.data) : NULL;
 	str_release(&t.why);
 	return last->outcome == OUTCOME_MEASURED;

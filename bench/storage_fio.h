@@ -57,7 +57,8 @@ void fio_reason(struct probe_ctx *ctx, const struct fio_result *result, struct r
 
 /* First engine of io_uring, libaio, psync (or `wanted` alone) that reads the
  * file, with direct I/O if the file system takes it; job->engine and
- * job->direct are set to it. False, with the last result, when none does.
+ * job->direct are set to it. Where none has room for the depth, job->depth comes
+ * down until one has. False, with the last result, when none does.
  * *refused lists those that did not and why. */
 bool fio_choose_engine(struct probe_ctx *ctx, struct fio_job *job, const char *wanted,
                        const char **refused, struct fio_result *last);

@@ -1,9 +1,13 @@
+/* Tokens and locks of other nodes and other runs beside our own directory. */
 #include "storage_token.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -74,4 +78,68 @@ int storage_token_others(struct arena *arena, const char *scratch, const char **
 	*names = arena_str(arena, str_text(&list));
 	str_release(&list);
 	return count;
+}
+
+/* --- other runs --------------------------------------------- */
+
+#define RUN_PREFIX ".assay-"
+
+/* A lock that is held cannot be had, shared or not. */
+static bool is_held(const char *lock)
+{
+	int fd = open(lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+static bool run_is_live(const char *dir, const char *run)
+{
+	DIR *d = opendir(tmpf("%s/%s", dir, run));
+	const struct dirent *e;
+	bool live = false;
+
+	while (d && !live && (e = readdir(d)))
+		live = e->d_name[0] != '.' && is_held(tmpf("%s/%s/%s/.lock", dir, run, e->d_name));
+	if (d)
+		closedir(d);
+	return live;
+}
+
+/* Names break the tie of two directories made in the same tick. */
+static bool is_older(const char *dir, const char *run, const char *than)
+{
+	struct stat a, b;
+
+	if (stat(tmpf("%s/%s", dir, run), &a) != 0 || stat(tmpf("%s/%s", dir, than), &b) != 0)
+		return false;
+	if (a.st_ctim.tv_sec != b.st_ctim.tv_sec)
+		return a.st_ctim.tv_sec < b.st_ctim.tv_sec;
+	if (a.st_ctim.tv_nsec != b.st_ctim.tv_nsec)
+		return a.st_ctim.tv_nsec < b.st_ctim.tv_nsec;
+	return strcmp(run, than) < 0;
+}
+
+const char *storage_other_run(struct arena *arena, const char *scratch)
+{
+	char *parent = realpath(tmpf("%s/..", scratch), NULL),
+	     *own = parent ? strrchr(parent, '/') : NULL;
+	const char *found = NULL;
+	const struct dirent *e;
+	DIR *d = NULL;
+
+	if (own && str_starts(own + 1, RUN_PREFIX)) {
+		*own = '\0';
+		d = opendir(parent[0] ? parent : "/");
+	}
+	while (d && !found && (e = readdir(d)))
+		if (str_starts(e->d_name, RUN_PREFIX) && strcmp(e->d_name, own + 1) != 0 &&
+		    run_is_live(parent, e->d_name) && is_older(parent, e->d_name, own + 1))
+			found = arena_str(arena, e->d_name);
+	if (d)
+		closedir(d);
+	free(parent);
+	return found;
 }

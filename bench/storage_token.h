@@ -1,5 +1,6 @@
-/* Is a path shared? Every node of a run leaves a token in its own directory
- * below the path; what is shared shows the others'. */
+/* Who else is on a path. Every node of a run leaves a token in its own directory
+ * below it: what is shared shows the others'. And two runs at the same time
+ * would measure each other. */
 #ifndef ASSAY_BENCH_STORAGE_TOKEN_H
 #define ASSAY_BENCH_STORAGE_TOKEN_H
 
@@ -14,5 +15,11 @@ enum status storage_token_put(const char *scratch, struct error *err);
  * *names their names with commas between (arena). Tokens of another run and of a
  * copied directory, where the name inside is not the directory's, do not count. */
 int storage_token_others(struct arena *arena, const char *scratch, const char **names);
+
+/* Another run (another ".assay-" directory) whose lock on this path is held and
+ * whose directory is older than ours, so that of two only the later gives way:
+ * its directory's name (arena). NULL: none seen; a file system may keep locks to
+ * each node. */
+const char *storage_other_run(struct arena *arena, const char *scratch);
 
 #endif

@@ -116,6 +116,30 @@ static void a_refused_engine_gives_way(void **state)
 	                 OUTCOME_MEASURED);
 }
 
+/* fs.aio-max-nr is used up: 64 at once are refused, 16 are not. */
+static void too_many_at_once_are_fewer(void **state)
+{
+	struct place *p = *state;
+	const struct reading *r;
+
+	set_short(&p->h);
+	harness_set(&p->h, "depths", "2,64");
+	harness_set(&p->h, "engine", "libaio");
+	harness_set(&p->h, "jobs", "1");
+	fake_fio(p, IS_FIO,
+	         "case \"$*\" in *iodepth=64*) sed 's/\"error\" : 1,/\"error\" : 11,/' '" TESTS_DIR
+	         "/probes/data/fio/libaio-io_setup-eperm.stdout'; exit 1;; esac; " REAL);
+	harness_run(&p->h, ST_OK);
+	r = harness_expect(&p->h, "storage_engine", OUTCOME_MEASURED, NULL);
+	assert_string_equal(r->text, "libaio");
+	assert_non_null(strstr(harness_param_text(&p->h, r, "refused"), "; depth 16: "));
+	assert_int_equal(harness_reading_at(&p->h, "storage_read_iops", "depth=2")->outcome,
+	                 OUTCOME_MEASURED);
+	r = harness_reading_at(&p->h, "storage_read_iops", "depth=64");
+	assert_int_equal(r->outcome, OUTCOME_NOT_MEASURED);
+	assert_string_equal(r->reason.code, "fio_engine_refused");
+}
+
 static void refused_direct_io_is_said(void **state)
 {
 	struct place *p = *state;
@@ -312,6 +336,7 @@ int main(void)
 		TEST(fios_that_fail),
 		TEST(a_fio_that_hangs_is_ended),
 		TEST(a_refused_engine_gives_way),
+		TEST(too_many_at_once_are_fewer),
 		TEST(refused_direct_io_is_said),
 		TEST(all_engines_refused),
 		TEST(an_older_fio_is_asked_for_less),
