@@ -2,14 +2,14 @@
 . "$(dirname "$0")/lib.sh"
 
 expect 0 "$ASSAY" list
-for p in inventory jitter gemm membw storage; do prints "$p"; done
+for p in inventory jitter gemm membw storage checkpoint dataset; do prints "$p"; done
 expect 0 "$ASSAY" list gemm
 prints cpu_gemm_fp32_gflops
 prints TFLOP/s
 expect 3 "$ASSAY" list gem
 says 'did you mean "gemm"'
 expect 0 "$ASSAY" list --try
-for p in inventory jitter gemm membw storage; do prints "$p"; done
+for p in inventory jitter gemm membw storage checkpoint dataset; do prints "$p"; done
 if command -v strace >/dev/null; then
 	strace -f -e trace=openat -o "$tmp/trace" "$ASSAY" list >/dev/null
 	! grep -E 'open(blas|cl)|libblis|libcuda|libnvidia|libmpi|libhwloc-plugins|hwloc_' "$tmp/trace" | grep -v ENOENT | grep -q . ||

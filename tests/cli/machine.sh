@@ -16,7 +16,8 @@ for line in open(sys.argv[1]):
     if "metric" in r:
         by.setdefault(r["metric"], []).append(r)
 for m in ("node_cpus", "node_memory_gib", "jitter_cpu_longest_us", "cpu_gemm_fp32_gflops", "cpu_gemm_fp64_gflops",
-          "cpu_membw_triad_gbs", "local_storage_read_iops", "local_storage_lat_depth1_us"):
+          "cpu_membw_triad_gbs", "local_storage_read_iops", "local_storage_lat_depth1_us", "local_checkpoint_write_gbs",
+          "local_dataset_stream_gbs"):
     got = [r for r in by.get(m, []) if r["outcome"] == "measured"]
     assert got, (m, [(r["outcome"], r["reason"]) for r in by.get(m, [])])
     assert all(r["value"] > 0 for r in got), (m, got)

@@ -105,7 +105,8 @@ def fio():
         seen = {}
 
         def ours():
-            found, all_ = probe("storage", "--storage", d, "--set", "size=256M", "--set", "depths=16", "--set", "runtime_s=3")
+            found, all_ = probe("storage", "--storage", d, "--set", "size=256M", "--set", "depths=16", "--set", "runtime_s=3",
+                                "--set", "ramp_s=1", "--set", "hold_s=0", "--set", "pairs=0")
             r = found.get("storage_read_iops")
             if not r:
                 raise SystemExit(f"no IOPS: {all_}")
