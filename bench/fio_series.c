@@ -1,5 +1,8 @@
-/* Rates by window from fio's logs. fio writes no line for a window without an
- * I/O: a gap is a window of 0, and the worst there is. */
+/* Rates by window from fio's logs. A line says how many I/Os a second its thread
+ * did up to that moment: since the line before, unless a window passed without
+ * an I/O, of which fio writes nothing. On a busy machine lines come late, and a
+ * late line looks like a stall. What tells them apart is the count of I/Os: those
+ * that no line accounts for were done in the time that no line covers. */
 #include "fio_series.h"
 
 #include <math.h>
@@ -13,26 +16,57 @@
 
 #define MOST_WINDOWS 100000
 #define LOG_LIMIT    ((size_t)8 << 20)
+/* A line this many windows after the one before it covers one of them. */
+#define LATE 1.9
 
-bool fio_series_add(double *sum, int *seen, size_t n, const char *text, double window_s)
+void fio_series_init(struct fio_series *s, struct arena *arena, double runtime_s, double window_s)
 {
+	size_t n = (size_t)fmin(floor(runtime_s / window_s + 1e-6), MOST_WINDOWS);
+
+	*s = (struct fio_series){.n = n, .window_s = window_s, .runtime_s = runtime_s};
+	s->ios = arena_array(arena, n + 1, sizeof(*s->ios));
+	s->covered = arena_array(arena, n + 1, sizeof(*s->covered));
+	memset(s->ios, 0, (n + 1) * sizeof(*s->ios));
+	memset(s->covered, 0, (n + 1) * sizeof(*s->covered));
+}
+
+static void spread(struct fio_series *s, double from, double to, double rate)
+{
+	to = fmin(to, s->runtime_s);
+	if (!(to > from))
+		return;
+	s->ios_all += rate * (to - from);
+	s->covered_all += to - from;
+	for (size_t i = (size_t)(from / s->window_s); i < s->n; i++) {
+		double start = (double)i * s->window_s;
+		double inside = fmin(to, start + s->window_s) - fmax(from, start);
+
+		if (start >= to)
+			break;
+		if (inside <= 0)
+			continue;
+		s->ios[i] += rate * inside;
+		s->covered[i] += inside;
+	}
+}
+
+bool fio_series_add(struct fio_series *s, const char *text)
+{
+	double before = 0;
 	bool any = false;
 
 	while (*text) {
 		char *end;
-		double msec = strtod(text, &end), rate;
-		long at;
+		double at = strtod(text, &end) / 1e3, rate, from;
 
 		if (end == text || *end != ',')
 			return false;
 		rate = strtod(end + 1, &end);
-		if (*end != ',' || !(msec >= 0) || !(rate >= 0) || msec > 1e12)
+		if (*end != ',' || !(at >= before) || !(rate >= 0) || at > 1e9)
 			return false;
-		at = lround(msec / 1e3 / window_s) - 1;
-		if (at >= 0 && (size_t)at < n) {
-			sum[at] += rate;
-			seen[at]++;
-		}
+		from = at - before < LATE * s->window_s ? before : at - s->window_s;
+		spread(s, from, at, rate);
+		before = at;
 		any = true;
 		text = end + strcspn(end, "\n");
 		text += *text == '\n';
@@ -40,40 +74,39 @@ bool fio_series_add(double *sum, int *seen, size_t n, const char *text, double w
 	return any;
 }
 
-/* The last window is cut off in threads that began a moment later. */
-static size_t whole_windows(const int *seen, size_t n, int threads)
+void fio_series_finish(struct fio_series *s, double total_ios, int threads)
 {
-	while (n > 0 && seen[n - 1] == 0)
-		n--;
-	return n > 0 && seen[n - 1] < threads ? n - 1 : n;
+	double gap = threads * s->runtime_s - s->covered_all;
+	double rest = fmax(total_ios - s->ios_all, 0), rate = gap > 0 ? rest / gap : 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double open = fmax(threads * s->window_s - s->covered[i], 0);
+
+		s->ios[i] = (s->ios[i] + rate * open) / s->window_s;
+	}
 }
 
 void fio_series_take(struct fio_result *r, struct arena *arena, const char *dir, const char *stem,
                      int threads, double window_s)
 {
-	size_t most = (size_t)fmin(ceil(r->runtime_s / window_s) + 1, MOST_WINDOWS), whole, due;
-	double *sum = arena_array(arena, most, sizeof(*sum));
-	int *seen = arena_array(arena, most, sizeof(*seen));
 	bool all = r->outcome == OUTCOME_MEASURED;
+	struct fio_series s;
 
-	memset(sum, 0, most * sizeof(*sum));
-	memset(seen, 0, most * sizeof(*seen));
+	fio_series_init(&s, arena, r->runtime_s, window_s);
 	for (int i = 1; i <= threads; i++) {
 		const char *path = arena_strf(arena, "%s/%s_iops.%d.log", dir, stem, i);
 		struct str text = {0};
 
 		all = all && file_read(&text, path, LOG_LIMIT, NULL) == ST_OK &&
-		      fio_series_add(sum, seen, most, str_text(&text), window_s);
+		      fio_series_add(&s, str_text(&text));
 		str_release(&text);
 		unlink(path);
 	}
 	if (!all)
 		return;
-	whole = whole_windows(seen, most, threads);
-	/* Threads that all fell silent before the end: fio waited for their I/Os. */
-	due = (size_t)fmax(floor(r->runtime_s / window_s + 0.5) - 1, 0);
-	r->windows = sum;
-	r->n_windows = whole > due ? whole : due;
+	fio_series_finish(&s, r->total_ios, threads);
+	r->windows = s.ios;
+	r->n_windows = s.n;
 }
 
 bool fio_steadiness(struct fio_steadiness *out, const double *windows, size_t n)

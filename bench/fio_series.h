@@ -9,9 +9,19 @@
 void fio_series_take(struct fio_result *r, struct arena *arena, const char *dir, const char *stem,
                      int threads, double window_s);
 
-/* Adds one thread's log to sum[], seen[] (both n long): "msec, rate, …" a line,
- * the rate of the window that ends at msec. False: no such log. */
-bool fio_series_add(double *sum, int *seen, size_t n, const char *text, double window_s);
+/* The parts of it. ios[] are I/Os of each window until finished, then rates. */
+struct fio_series {
+	double *ios, *covered; /* n of them; covered: seconds of threads with lines */
+	size_t n;              /* whole windows in runtime_s */
+	double window_s, runtime_s;
+	double ios_all, covered_all;
+};
+
+void fio_series_init(struct fio_series *s, struct arena *arena, double runtime_s, double window_s);
+/* One thread's log: "msec, rate, …" a line. False: it is none. */
+bool fio_series_add(struct fio_series *s, const char *text);
+/* total_ios: of all threads, by fio's own count. */
+void fio_series_finish(struct fio_series *s, double total_ios, int threads);
 
 /* How rates of a steady load held. */
 struct fio_steadiness {

@@ -61,6 +61,8 @@
 	PATH_METRIC(prefix "storage_burst_signs", "1", LOWER, backend,                                   \
 		"signs that speed is lent: last third of the long run slower, and slower "      \
 		"after it than before"),                                                        \
+	PATH_METRIC(prefix "storage_signs", "text", NEITHER, backend,                                    \
+		"the signs of both kinds that show, with ratio and interval; or none"),         \
 	PATH_METRIC(prefix "storage_reduction", "text", NEITHER, backend,                                \
 		"whether the storage compresses or deduplicates what is written: no, "          \
 		"compression, deduplication, both"),                                            \

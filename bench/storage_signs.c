@@ -19,7 +19,7 @@ struct storage_sign storage_sign_of(const char *name, const struct sign_pairs *p
 	struct storage_sign s = {.name = name, .pairs = *pairs, .ratio = {NAN, NAN, NAN}};
 
 	s.known = pairs->n >= LEAST_PAIRS &&
-	          paired_ratio(pairs->a, pairs->b, (size_t)pairs->n, &s.ratio) == ST_OK;
+	          paired_ratio(pairs->a, pairs->b, (size_t)pairs->n, SIGN_ALPHA, &s.ratio) == ST_OK;
 	s.shows = s.known && (above ? s.ratio.lo > limit : s.ratio.hi < limit);
 	return s;
 }
@@ -35,9 +35,10 @@ struct sign_pairs storage_blocks(const double *a, size_t n, const double *b, siz
 	for (size_t i = 0; i < blocks; i++) {
 		size_t from = i * n / blocks, to = (i + 1) * n / blocks;
 
-		p.a[p.n] = mean(a + from, to - from);
+		/* A stall is less than one I/O a second, and has a logarithm. */
+		p.a[p.n] = fmax(mean(a + from, to - from), 1);
 		from = i * m / blocks, to = (i + 1) * m / blocks;
-		p.b[p.n++] = mean(b + from, to - from);
+		p.b[p.n++] = fmax(mean(b + from, to - from), 1);
 	}
 	return p;
 }
@@ -265,21 +266,45 @@ static void missing(struct storage_work *w, const struct storage_why *why)
 		because(w, OUTCOME_NOT_MEASURED, MSG_storage_no_windows);
 }
 
+static void name_signs(struct str *list, const struct storage_sign *signs, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (signs[i].shows)
+			str_addf(list, "%s%s %.2f (%.2f to %.2f)", list->len ? ", " : "",
+			         signs[i].name, signs[i].ratio.value, signs[i].ratio.lo,
+			         signs[i].ratio.hi);
+}
+
+static void emit_names(struct storage_work *w, const struct storage_signs *s, bool cache,
+                       bool burst)
+{
+	struct str list = {0};
+
+	name_signs(&list, s->cache, cache ? CACHE_SIGN_KINDS : 0);
+	name_signs(&list, s->burst, burst ? 2 : 0);
+	if (cache || burst)
+		storage_emit_text(w, SIGNS, list.len ? arena_str(w->ctx->arena, list.data) : "none",
+		                  NULL);
+	str_release(&list);
+}
+
 /* What was not looked for is not known to be absent. */
 void storage_emit_signs(struct storage_work *w, const struct storage_signs *s)
 {
-	bool cache = s->cache[SIGN_REREAD].known && s->cache[SIGN_WORKING_SET].known;
-	bool burst = s->burst[0].known && s->burst[1].known;
+	bool cache =
+		w->job.direct && s->cache[SIGN_REREAD].known && s->cache[SIGN_WORKING_SET].known;
+	bool burst = w->job.direct && s->burst[0].known && s->burst[1].known;
 
-	if (w->job.direct && cache) {
+	if (cache) {
 		emit(w, CACHE_SIGNS, s->cache, CACHE_SIGN_KINDS);
 	} else {
 		missing(w, &s->cache_why);
 		storage_emit_missing(w, CACHE_SIGNS, NULL);
 	}
 	missing(w, &s->burst_why);
-	if (w->job.direct && burst)
+	if (burst)
 		emit(w, BURST_SIGNS, s->burst, 2);
 	else
 		storage_emit_missing(w, BURST_SIGNS, NULL);
+	emit_names(w, s, cache, burst);
 }

@@ -8,6 +8,8 @@
 #include "storage_points.h"
 
 #define SIGN_PAIRS 10
+/* Two signs of a kind accuse a vendor: an honest disk must not show one often. */
+#define SIGN_ALPHA 0.01
 
 /* Beyond these, with the whole interval: a second reading or a set of a quarter
  * of the size this much faster; random reads above sequential ones; the end of

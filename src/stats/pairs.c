@@ -25,7 +25,8 @@ double student_t(double alpha, double df)
 	return (lo + hi) / 2;
 }
 
-enum status paired_ratio(const double *a, const double *b, size_t n, struct estimate *out)
+enum status paired_ratio(const double *a, const double *b, size_t n, double alpha,
+                         struct estimate *out)
 {
 	double logs[MOST_PAIRS], middle, reach;
 
@@ -37,7 +38,7 @@ enum status paired_ratio(const double *a, const double *b, size_t n, struct esti
 		logs[i] = log(a[i] / b[i]);
 	}
 	middle = mean(logs, n);
-	reach = student_t(0.05, (double)n - 1) * standard_deviation(logs, n) / sqrt((double)n);
+	reach = student_t(alpha, (double)n - 1) * standard_deviation(logs, n) / sqrt((double)n);
 	*out = (struct estimate){exp(middle), exp(middle - reach), exp(middle + reach)};
 	return ST_OK;
 }

@@ -8,11 +8,12 @@
 #include "assay/status.h"
 #include "stats/bootstrap.h"
 
-/* Geometric mean of a_i / b_i with its two-sided 95 % interval by Student's t
+/* Geometric mean of a_i / b_i with its two-sided 1 - alpha interval by Student's t
  * over the logarithms, n - 1 degrees of freedom: honest for three pairs, where
  * resampling has nothing to resample. ST_RANGE below 3 pairs or when a value is
  * not a positive number. */
-enum status paired_ratio(const double *a, const double *b, size_t n, struct estimate *out);
+enum status paired_ratio(const double *a, const double *b, size_t n, double alpha,
+                         struct estimate *out);
 
 /* t with P(|T| > t) = alpha, for df >= 1 degrees of freedom; alpha in (0, 1). */
 double student_t(double alpha, double df);

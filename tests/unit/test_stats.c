@@ -499,14 +499,14 @@ static void ratios_of_pairs_have_students_interval(void **state)
 	struct estimate e;
 
 	(void)state;
-	assert_int_equal(paired_ratio(a, b, 3, &e), ST_OK);
+	assert_int_equal(paired_ratio(a, b, 3, 0.05, &e), ST_OK);
 	assert_true(fabs(e.value - 1.998329) < 1e-5);
 	assert_true(fabs(e.lo - exp(log(1.998329) - 4.302653 * 0.0500626 / sqrt(3))) < 1e-3);
 	assert_true(fabs(e.lo * e.hi - e.value * e.value) < 1e-9);
-	assert_int_equal(paired_ratio(a, b, 2, &e), ST_RANGE);
-	assert_int_equal(paired_ratio(a, zero, 3, &e), ST_RANGE);
-	assert_int_equal(paired_ratio(zero, a, 3, &e), ST_RANGE);
-	assert_int_equal(paired_ratio((const double[]){1, NAN, 1}, b, 3, &e), ST_RANGE);
+	assert_int_equal(paired_ratio(a, b, 2, 0.05, &e), ST_RANGE);
+	assert_int_equal(paired_ratio(a, zero, 3, 0.05, &e), ST_RANGE);
+	assert_int_equal(paired_ratio(zero, a, 3, 0.05, &e), ST_RANGE);
+	assert_int_equal(paired_ratio((const double[]){1, NAN, 1}, b, 3, 0.05, &e), ST_RANGE);
 }
 
 int main(void)
