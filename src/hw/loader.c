@@ -46,31 +46,96 @@ static const char *loaded_path(struct arena *arena, void *handle, const char *fa
 	return kept;
 }
 
+/* name: a path, or a soname for the linker to find. */
+static bool load(struct library *lib, struct arena *arena, const char *soname, const char *name)
+{
+	lib->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (lib->handle) {
+		lib->soname = arena_str(arena, soname);
+		lib->path = loaded_path(arena, lib->handle, name);
+	}
+	return lib->handle != NULL;
+}
+
+/* Keeps the linker's words where a file is there and does not load. */
+static bool load_from(struct library *lib, struct arena *arena, const char *soname, const char *dir)
+{
+	struct str path = {0};
+	const char *name = path_join(&path, dir, soname);
+
+	if (access(name, F_OK) == 0 && !load(lib, arena, soname, name) && !lib->problem)
+		lib->problem = arena_str(arena, dlerror());
+	str_release(&path);
+	return lib->handle != NULL;
+}
+
+static bool load_by_linker(struct library *lib, struct arena *arena, const char *soname)
+{
+	const char *const one[] = {soname, NULL};
+	const char *words;
+
+	if (load(lib, arena, soname, soname))
+		return true;
+	words = dlerror();
+	if (!lib->problem && library_find(arena, one, NULL))
+		lib->problem = arena_str(arena, words);
+	return false;
+}
+
+static bool load_anywhere(struct library *lib, struct arena *arena,
+                          const struct library_search *where, const char *soname)
+{
+	bool found;
+
+	if (where->dir)
+		return load_from(lib, arena, soname, where->dir);
+	found = where->near && load_from(lib, arena, soname, where->near);
+	found = found || load_by_linker(lib, arena, soname);
+	for (const char *const *place = where->places; !found && place && *place; place++)
+		found = load_from(lib, arena, soname, *place);
+	return found;
+}
+
+enum status library_search(struct library *lib, struct arena *arena,
+                           const struct library_search *where, struct error *err)
+{
+	*lib = (struct library){0};
+	for (const char *const *name = where->names; *name; name++)
+		if (load_anywhere(lib, arena, where, *name))
+			return ST_OK;
+	if (lib->problem)
+		return error_set(err, ST_UNSUPPORTED, MSG_library_broken, lib->problem);
+	return error_set(err, ST_NOTFOUND, MSG_library_missing, where->names[0]);
+}
+
 enum status library_open(struct library *lib, struct arena *arena, const char *const *names,
                          const char *dir, struct error *err)
 {
-	const char *first = names[0], *broken = NULL;
-	struct str path = {0};
+	const struct library_search where = {.names = names, .dir = dir};
 
-	*lib = (struct library){0};
-	for (; *names && !lib->handle; names++) {
-		const char *name = dir ? path_join(&path, dir, *names) : *names;
-		const char *const one[] = {*names, NULL};
+	return library_search(lib, arena, &where, err);
+}
 
-		lib->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-		if (lib->handle) {
-			lib->soname = *names;
-			lib->path = loaded_path(arena, lib->handle, name);
-		} else if (!broken && library_find(arena, one, dir)) {
-			broken = arena_str(arena, dlerror());
-		}
+enum status library_bind(struct library *lib, struct arena *arena, const struct library_row *rows,
+                         size_t count, void *table, struct error *err)
+{
+	const char **lacks = arena_array(arena, count + 1, sizeof(*lacks));
+	size_t n = 0;
+
+	lib->missing = NULL;
+	for (size_t i = 0; i < count; i++) {
+		void *symbol = library_symbol(lib, rows[i].symbol);
+
+		memcpy((char *)table + i * sizeof(symbol), &symbol, sizeof(symbol));
+		if (!symbol && !rows[i].required)
+			lacks[n++] = rows[i].symbol;
+		else if (!symbol && !lib->missing)
+			lib->missing = rows[i].symbol;
 	}
-	str_release(&path);
-	if (lib->handle)
-		return ST_OK;
-	if (broken)
-		return error_set(err, ST_UNSUPPORTED, MSG_library_broken, broken);
-	return error_set(err, ST_NOTFOUND, MSG_library_missing, first);
+	lib->lacks = lacks;
+	if (lib->missing)
+		return error_set(err, ST_UNSUPPORTED, MSG_library_symbol, lib->path, lib->missing);
+	return ST_OK;
 }
 
 void *library_symbol(const struct library *lib, const char *name)
