@@ -270,7 +270,11 @@ int guard_main(int argc, char **argv)
 	else
 		g.word.stopped = g.stop;
 	tell(&g, GUARD_ENDED);
-	clean(&g);
+	/* Where a process hangs in the kernel, its files may hang us as well. */
+	if (g.word.unkillable)
+		g.word.left = g.n_scratch;
+	else
+		clean(&g);
 	tell(&g, GUARD_CLEANED);
 	if (g.signals >= 0)
 		close(g.signals);

@@ -34,6 +34,7 @@
 #define LAST_BUDGET  ((size_t)1 << 24)
 #define SLACK_NS     NS_PER_S         /* for the guard to be scheduled */
 #define CLEAN_NS     (120 * NS_PER_S) /* for the removal of large files */
+#define HUNG_NS      (20 * NS_PER_S)  /* the same where something hung before */
 #define FDS          3
 
 enum state {
@@ -352,7 +353,10 @@ static void guard_gone(struct proc *p, int64_t now)
 	while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
 		;
 	p->guard = -1;
-	if (p->state == CLEANED)
+	/* One that hung while it removed files would be followed by us. */
+	if (p->state == SILENT && p->ended)
+		p->end.unkillable = true;
+	if (p->state == CLEANED || p->end.unkillable)
 		finish(p);
 	else
 		take_over(p, now);
@@ -373,7 +377,7 @@ static void take_word(struct proc *p, const struct guard_word *w, int64_t now)
 		p->end.exit_code = w->exit_code;
 		p->end.signal = w->signal;
 		p->end.seconds = w->seconds;
-		p->limit_ns = now + CLEAN_NS;
+		p->limit_ns = now + (w->timed_out || w->stopped ? HUNG_NS : CLEAN_NS);
 		break;
 	case GUARD_CLEANED:
 		p->state = CLEANED;

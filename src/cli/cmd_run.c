@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/answers.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/unit.h"
@@ -95,7 +96,8 @@ static void sweep(const struct run_setup *s)
 	struct str removed = {0};
 
 	for (int i = 0; i < s->plan.count; i++)
-		if (s->plan.units[i].probe->needs_storage && s->plan.units[i].subject)
+		if (s->plan.units[i].probe->needs_storage && s->plan.units[i].subject &&
+		    path_answers(s->plan.units[i].subject, ANSWER_S))
 			guard_sweep(s->plan.units[i].subject, s->request.node, &removed, NULL);
 	if (removed.len)
 		log_note(MSG_swept, removed.data);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/answers.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "coord/worker.h"
@@ -330,6 +331,14 @@ static void fail_start(struct coord *c, struct slot *s, struct error *err)
 	error_release(err);
 }
 
+static void fail_silent(struct coord *c, struct slot *s)
+{
+	struct reason reason;
+
+	because(c, &reason, MSG_path_silent, s->unit->subject, tmpf("%d", ANSWER_S));
+	owe_rest(c, s, s->unit, OUTCOME_TIMED_OUT, &reason);
+}
+
 static bool start_unit(struct coord *c, struct slot *s)
 {
 	const char *const argv[] = {"assay", "--child", NULL};
@@ -346,6 +355,10 @@ static bool start_unit(struct coord *c, struct slot *s)
 
 	str_addf(&s->label, "%s %s", s->unit->probe->name,
 	         s->unit->subject ? s->unit->subject : c->o->request->node);
+	if (s->unit->probe->needs_storage && !path_answers(s->unit->subject, ANSWER_S)) {
+		fail_silent(c, s);
+		return false;
+	}
 	if (s->unit->probe->needs_storage &&
 	    scratch_make(s->unit->subject, c->o->run_id, c->o->request->node, &s->scratch, &s->lock,
 	                 &err) != ST_OK) {
@@ -438,8 +451,12 @@ static void end_unit(struct coord *c, struct slot *s)
 
 static void free_slot(struct slot *s)
 {
+	/* Where a process hangs, touching its directory would hang us: the lock stays
+	 * ours until we end, and the next run there removes what is left. */
+	bool hangs = s->proc && proc_result(s->proc)->unkillable;
+
 	proc_free(s->proc);
-	if (s->scratch.len)
+	if (s->scratch.len && !hangs)
 		scratch_close(s->scratch.data, s->lock);
 	str_release(&s->request);
 	str_release(&s->scratch);
