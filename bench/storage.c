@@ -343,7 +343,8 @@ static bool trial_goes_on(void *arg, double seconds)
 }
 
 /* The trial runs at the greatest depth: an engine may take one I/O and have no
- * room for a hundred. */
+ * room for a hundred. It reads the first quarter only, for what it reads is no
+ * longer new to a cache. */
 static bool choose_engine(struct storage_work *w)
 {
 	struct probe_ctx *ctx = w->ctx;
@@ -356,7 +357,7 @@ static bool choose_engine(struct storage_work *w)
 	w->job = (struct fio_job){.tool = &w->tool,
 	                          .dir = ctx->scratch,
 	                          .file = "data",
-	                          .bytes = w->data.bytes,
+	                          .bytes = w->data.bytes / 4 / STORAGE_BLOCK * STORAGE_BLOCK,
 	                          .block = STORAGE_BLOCK,
 	                          .depth = most,
 	                          .jobs = storage_jobs(w, most),
@@ -378,6 +379,7 @@ static bool choose_engine(struct storage_work *w)
 	storage_emit_text(w, ENGINE, w->job.engine, arena_str(ctx->arena, params.data));
 	str_release(&params);
 	storage_emit_text(w, DIRECT, w->job.direct ? "yes" : "no", NULL);
+	w->job.bytes = w->data.bytes;
 	w->job.runtime_s = ctx->param_real(ctx, "runtime_s");
 	w->job.ramp_s = ctx->param_real(ctx, "ramp_s");
 	return true;
@@ -537,14 +539,14 @@ static const struct param params[] = {
 	{"ramp_s", PARAM_REAL, "s", {"0.5", "1", "5"}, 0, 600, NULL, MSG_help_storage_ramp},
 	{"hold_s", PARAM_REAL, "s", {"10", "60", "1800"}, 0, 86400, NULL, MSG_help_storage_hold},
 	{"p99_ms", PARAM_REAL, "ms", {"1", "1", "1"}, 0.001, 1e6, NULL, MSG_help_storage_p99},
-	{"pairs", PARAM_INT, "1", {"3", "5", "7"}, 0, 10, NULL, MSG_help_storage_pairs},
-	{"pair_s", PARAM_REAL, "s", {"1", "1.5", "5"}, 0.1, 600, NULL, MSG_help_storage_pair},
+	{"pairs", PARAM_INT, "1", {"5", "5", "7"}, 0, 10, NULL, MSG_help_storage_pairs},
+	{"pair_s", PARAM_REAL, "s", {"0.5", "1.5", "5"}, 0.1, 600, NULL, MSG_help_storage_pair},
 	{"depths",
-         PARAM_WORD,
+         PARAM_INTS,
          "",
          {"4,8,16,64", "2,4,8,16,32,64,128,256", "2,4,8,16,32,64,128,256"},
-         0,
-         0,
+         1,
+         MAX_DEPTH,
          NULL,
          MSG_help_storage_depths},
 	{"jobs", PARAM_INT, "1", {"0", "0", "0"}, 0, 1024, NULL, MSG_help_storage_jobs},

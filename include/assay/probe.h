@@ -35,7 +35,8 @@ struct metric {
 	const char *formula; /* as printed in the report: how it is computed */
 };
 
-enum param_kind { PARAM_INT, PARAM_REAL, PARAM_SIZE, PARAM_WORD };
+/* PARAM_INTS: different whole numbers with commas between, as text. */
+enum param_kind { PARAM_INT, PARAM_REAL, PARAM_SIZE, PARAM_WORD, PARAM_INTS };
 
 /* One parameter of a probe. Help text and validation come from the row.
  * `value` holds the default per budget, as text. */
@@ -44,7 +45,7 @@ struct param {
 	enum param_kind kind;
 	const char *unit; /* "s", "B", "1", or "" */
 	const char *value[BUDGETS];
-	double min, max;   /* PARAM_INT, PARAM_REAL, PARAM_SIZE */
+	double min, max;   /* PARAM_INT, PARAM_REAL, PARAM_SIZE, each of PARAM_INTS */
 	const char *words; /* PARAM_WORD: "a|b|c"; NULL: any text */
 	enum msg help;
 };

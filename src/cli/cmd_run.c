@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/answers.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/unit.h"
@@ -90,20 +89,6 @@ static enum status open_journal(struct journal **journal, struct run_setup *s, s
 	return journal_create(journal, s->dir, &s->info, err);
 }
 
-/* Left-overs of a run whose assay and guard were both killed. */
-static void sweep(const struct run_setup *s)
-{
-	struct str removed = {0};
-
-	for (int i = 0; i < s->plan.count; i++)
-		if (s->plan.units[i].probe->needs_storage && s->plan.units[i].subject &&
-		    path_answers(s->plan.units[i].subject, ANSWER_S))
-			guard_sweep(s->plan.units[i].subject, s->request.node, &removed, NULL);
-	if (removed.len)
-		log_note(MSG_swept, removed.data);
-	str_release(&removed);
-}
-
 static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
 {
 	struct progress_view view;
@@ -126,7 +111,6 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 	char digest[65];
 	enum status st, ended;
 
-	sweep(s);
 	progress_init(&view);
 	st = coord_run(&result, &options, err);
 	progress_end(&view);

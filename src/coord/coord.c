@@ -14,6 +14,7 @@
 #include "base/answers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "coord/worker.h"
 
 #define MAX_METRICS   128
@@ -309,9 +310,15 @@ static void make_request(struct coord *c, struct slot *s)
 	if (c->o->dir)
 		json_put_string(&j, "raw_dir", tmpf("%s/raw/%s", c->o->dir, r->node));
 	json_object_begin(&j, "params");
-	for (int i = 0; i < r->n_settings; i++)
-		if (strcmp(r->settings[i].probe, u->probe->name) == 0)
+	for (int i = 0; i < r->n_settings; i++) {
+		const struct param *row = param_find(u->probe, r->settings[i].key);
+
+		/* Of two for one key the last holds. */
+		if (strcmp(r->settings[i].probe, u->probe->name) == 0 && row &&
+		    param_value(u->probe, row, r->budget, r->settings, r->n_settings) ==
+		            r->settings[i].value)
 			json_put_string(&j, r->settings[i].key, r->settings[i].value);
+	}
 	if (u->probe->needs_storage && param_find(u->probe, "shared"))
 		json_put_string(&j, "shared", u->named_path ? "named" : "local");
 	json_object_end(&j);
@@ -530,6 +537,29 @@ static void owe_left_out(struct coord *c)
 			         &plan->units[i].reason);
 }
 
+/* Left-overs of a run that was killed with its guards. A path that hangs says so
+ * when its probes begin. */
+static void sweep(const struct coord *c)
+{
+	const struct plan *plan = c->o->plan;
+	const char *last = NULL;
+	struct str removed = {0};
+
+	for (int i = 0; i < plan->count; i++) {
+		const struct unit *u = &plan->units[i];
+
+		if (!u->probe->needs_storage || !u->subject ||
+		    (last && strcmp(last, u->subject) == 0))
+			continue;
+		last = u->subject;
+		if (path_answers(u->subject, ANSWER_S))
+			guard_sweep(u->subject, c->o->request->node, &removed, NULL);
+	}
+	if (removed.len)
+		log_note(MSG_swept, removed.data);
+	str_release(&removed);
+}
+
 enum status coord_run(struct coord_result *result, const struct coord_options *options,
                       struct error *err)
 {
@@ -542,6 +572,7 @@ enum status coord_run(struct coord_result *result, const struct coord_options *o
 	for (int i = 0; i < plan->count; i++)
 		c.total += plan->units[i].state == UNIT_RUN;
 	owe_left_out(&c);
+	sweep(&c);
 	for (int i = 0, n = 1; i < plan->count && !*options->stop; i += n) {
 		const struct unit *u = &plan->units[i];
 

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/unit.h"
 
+#define MOST_INTS 11
+
 const struct param *param_find(const struct probe *probe, const char *name)
 {
 	for (const struct param *p = probe->params; p && p->name; p++)
@@ -30,9 +32,33 @@ double param_number(const struct param *row, const char *value)
 		parse_double(value, &number);
 		return number;
 	case PARAM_WORD:
+	case PARAM_INTS:
 		break;
 	}
 	return 0;
+}
+
+/* Whether `text` is a list of different whole numbers within the row's bounds. */
+static bool is_list(const struct param *row, const char *text)
+{
+	int64_t seen[MOST_INTS];
+	int n = 0;
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		const char *one = tmpf("%.*s", (int)len, text);
+
+		if (n == MOST_INTS || one[0] < '0' || one[0] > '9' || !parse_int64(one, &seen[n]) ||
+		    (double)seen[n] < row->min || (double)seen[n] > row->max)
+			return false;
+		for (int i = 0; i < n; i++)
+			if (seen[i] == seen[n])
+				return false;
+		n++;
+		if (!text[len])
+			return true;
+		text += len + 1;
+	}
 }
 
 enum status param_check(const struct probe *probe, const struct param *row, const char *value,
@@ -52,6 +78,12 @@ enum status param_check(const struct probe *probe, const struct param *row, cons
 	case PARAM_REAL:
 		ok = parse_double(value, &number);
 		break;
+	case PARAM_INTS:
+		if (!is_list(row, value))
+			return error_set(err, ST_USAGE, MSG_param_list, probe->name, row->name,
+			                 value, fmt_value(row->min), fmt_value(row->max),
+			                 tmpf("%d", MOST_INTS));
+		return ST_OK;
 	case PARAM_WORD:
 		if (row->words && !word_in(row->words, value))
 			return error_set(err, ST_USAGE, MSG_param_word, probe->name, row->name,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/msg.h"
 #include "base/error.h"
 #include "base/sha256.h"
 #include "run/intern.h"
@@ -137,6 +138,22 @@ static int64_t *index_find(const struct merge *m, const struct index *x, uint64_
 static bool replaceable(const struct reading *r)
 {
 	return r->outcome == OUTCOME_NOT_MEASURED || r->outcome == OUTCOME_LOST;
+}
+
+/* What follows from the run itself, its shape, parameters and places, stays as it
+ * is however often it is tried: a resume would measure for hours to say it again. */
+static bool is_settled(const struct reading *r)
+{
+	static const enum msg codes[] = {
+		MSG_storage_unproven,     MSG_storage_left_out,      MSG_storage_no_point,
+		MSG_storage_buffered,     MSG_storage_cached,        MSG_storage_reduction_unknown,
+		MSG_storage_counter_none, MSG_storage_counter_blind, MSG_dataset_in_ram,
+	};
+
+	for (size_t i = 0; r->reason.code && i < sizeof(codes) / sizeof(*codes); i++)
+		if (strcmp(r->reason.code, msg_name(codes[i])) == 0)
+			return true;
+	return false;
 }
 
 static int badness(enum outcome outcome)
@@ -344,10 +361,11 @@ static void works_make(struct works *w, const struct rundir *run)
 	w->list = arena_array(w->arena, (size_t)(m.count + run->n_done), sizeof(*w->list));
 	for (int64_t i = 0; i < m.count; i++)
 		if (m.list[i].reading->work)
-			w->list[w->count++] = (struct work){.id = m.list[i].reading->work,
-			                                    .attempt = m.list[i].attempt,
-			                                    .owed = !m.list[i].dropped &&
-			                                            replaceable(m.list[i].reading)};
+			w->list[w->count++] = (struct work){
+				.id = m.list[i].reading->work,
+				.attempt = m.list[i].attempt,
+				.owed = !m.list[i].dropped && replaceable(m.list[i].reading) &&
+			                !is_settled(m.list[i].reading)};
 	for (int64_t i = 0; i < run->n_done; i++)
 		w->list[w->count++] = (struct work){.id = run->done[i], .done = true};
 	unite(w);

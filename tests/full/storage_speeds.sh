@@ -1,6 +1,6 @@
 # Storage that cheats with speed: caches, credit, an fsync that does nothing. Each is
 # found by the signs its trick has, and the honest one by none.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../storage/lib.sh"
 need_cheat
 
 slow=delay_us=1000,channels=8 # 8000 reads a second and no more

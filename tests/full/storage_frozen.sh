@@ -1,7 +1,7 @@
 # Storage that stops answering: whatever waits for it cannot be killed. The run ends
 # all the same, by its deadline or when it is told to, says what happened, and lets
 # nothing linger once the storage is back.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../storage/lib.sh"
 least="--set storage.size=64M --set storage.runtime_s=0.5 --set storage.ramp_s=0 --set storage.depths=8 --set storage.pairs=0 --set storage.hold_s=0"
 # A minute and three times what is planned, then TERM, KILL and giving up: of the
 # child, and of the guard that would clean up.
@@ -84,7 +84,7 @@ kill "${cheats[@]}" 2>/dev/null
 wait_until 20 none_of_ours || fail "lingering: $(ours)"
 # What was left on it is removed by the next run there.
 if [ $icy = yes ]; then
-	probe next "$tmp/ice" $least
+	"$assay" run --only storage --out "$tmp/next" --storage "$tmp/ice" $least >/dev/null 2>"$tmp/next.err" </dev/null
 	clean "$tmp/ice"
 fi
 done_or_skip
