@@ -81,7 +81,7 @@ static enum status check_params(const struct probe *p, struct error *err)
 			return fault(err, p->name, "parameter name or unit", row->name);
 		for (int b = 0; b < BUDGETS; b++)
 			if (!row->value[b] ||
-			    (row->kind != PARAM_WORD && !number_valid(row, row->value[b])))
+			    (row->kind < PARAM_WORD && !number_valid(row, row->value[b])))
 				return fault(err, p->name, "parameter default", row->name);
 		for (const struct param *other = p->params; other < row; other++)
 			if (strcmp(other->name, row->name) == 0)

@@ -273,28 +273,21 @@ static void emit_counter_ratio(struct storage_work *w)
 
 /* --- parameters --------------------------------------------- */
 
-/* "4,8,32" into different numbers, with 1 always before them; 0 when it is
- * anything else. */
+/* "4,8,32" (a checked list) into numbers, with 1 always before them. */
 static int parse_depths(const char *text, int *depths)
 {
 	int n = 1;
 
 	depths[0] = 1;
-	for (;;) {
+	while (*text && n < STORAGE_DEPTHS) {
 		char *end;
-		long depth = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+		int depth = (int)strtol(text, &end, 10);
 
-		if (depth < 1 || depth > MAX_DEPTH || n == STORAGE_DEPTHS || (*end && *end != ','))
-			return 0;
-		for (int i = 1; i < n; i++)
-			if (depths[i] == depth)
-				return 0;
-		depths[n] = (int)depth;
-		n += depth > 1;
-		if (!*end)
-			return n;
-		text = end + 1;
+		if (depth > 1)
+			depths[n++] = depth;
+		text = *end ? end + 1 : end;
 	}
+	return n;
 }
 
 /* All runs of fio, each with its start: the sweep, the long run and the short one
@@ -319,10 +312,6 @@ static bool read_params(struct storage_work *w)
 	int depths[STORAGE_DEPTHS];
 
 	w->n_points = parse_depths(ctx->param_word(ctx, "depths"), depths);
-	if (w->n_points == 0)
-		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_depths,
-		               ctx->param_word(ctx, "depths"), tmpf("%d", MAX_DEPTH),
-		               tmpf("%d", STORAGE_DEPTHS - 1));
 	/* fio counts nothing when the ramp is not the shorter of the two. */
 	if (ramp >= runtime)
 		return because(w, OUTCOME_NOT_MEASURED, MSG_storage_ramp, fmt_value(ramp),
