@@ -1,7 +1,7 @@
 # An honest disk raises no finding: the probe again and again on the disk of this
 # machine, whatever else runs beside it. Prints how often a single sign showed.
 . "$(dirname "$0")/../cli/lib.sh"
-runs=${RUNS:-10}
+runs=${RUNS:-6}
 for i in $(seq "$runs"); do
 	"$ASSAY" probe storage --storage "$tmp" --set storage.size=512M --set storage.depths=8,16 \
 		--set storage.runtime_s=1 --set storage.ramp_s=0.3 --set storage.hold_s=9 \
