@@ -296,6 +296,8 @@ static double runs_seconds(struct probe_ctx *ctx, int points)
 {
 	double one = ctx->param_real(ctx, "runtime_s") + ctx->param_real(ctx, "ramp_s") + 0.5;
 
+	if (storage_is_brief(ctx))
+		return points * one;
 	return (points + 1) * one + ctx->param_real(ctx, "hold_s") +
 	       ctx->param_real(ctx, "ramp_s") + 0.5 + storage_signs_seconds(ctx);
 }

@@ -17,6 +17,11 @@
 #define LINK_SHARE 0.9 /* of a link's rate: no payload gets more */
 #define GROWS      1.1 /* by which a deeper queue must gain to be worth it */
 
+bool storage_is_brief(struct probe_ctx *ctx)
+{
+	return ctx->budget == BUDGET_QUICK && strcmp(ctx->param_word(ctx, "shared"), "local") == 0;
+}
+
 /* --- one run --------------------------------------------- */
 
 static double length_s(const struct fio_job *job)
@@ -166,7 +171,7 @@ const struct storage_point *storage_fastest(const struct storage_work *w, bool l
 bool storage_hold(struct storage_work *w, struct storage_point *before, struct storage_point *after)
 {
 	struct storage_point *p = NULL;
-	double hold_s = w->ctx->param_real(w->ctx, "hold_s");
+	double hold_s = storage_is_brief(w->ctx) ? 0 : w->ctx->param_real(w->ctx, "hold_s");
 
 	*after = (struct storage_point){0};
 	if (hold_s <= 0)

@@ -5,6 +5,10 @@
 
 #include "storage_figures.h"
 
+/* A screen does not look for tricks on a disk that nobody judges: no pairs, no
+ * long run. */
+bool storage_is_brief(struct probe_ctx *ctx);
+
 /* Runs one job on the path: within the deadline, with the device's counters
  * beside it, its output saved as `raw_name`. False: no figures, and w says why;
  * w->broke when the storage itself gave up. raw may be NULL. */

@@ -47,7 +47,7 @@ struct sign_pairs storage_blocks(const double *a, size_t n, const double *b, siz
 
 static int pairs_wanted(struct probe_ctx *ctx)
 {
-	return (int)ctx->param_int(ctx, "pairs");
+	return storage_is_brief(ctx) ? 0 : (int)ctx->param_int(ctx, "pairs");
 }
 
 static struct fio_job short_job(struct storage_work *w)

@@ -1,9 +1,10 @@
 # kill -9 of assay, of a guard, of fio: no orphan, nothing left behind.
 . "$(dirname "$0")/lib.sh"
 mkdir "$tmp/store"
+short="--set storage.size=512M --set storage.pairs=0 --set storage.hold_s=1"
 
 start() { # DIR
-	"$ASSAY" run --budget quick --only storage --out "$1" --storage "$tmp/store" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	"$ASSAY" run --budget quick --only storage $short --out "$1" --storage "$tmp/store" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	pid=$!
 	disown $pid # bash would report the kill
 	wait_until 40 fio_runs || fail "fio never started: $(cat "$tmp/err")"
@@ -57,6 +58,6 @@ kill -9 $pid $guards
 wait_until 20 gone
 wait_until 20 nothing_runs "$tmp/store" || fail "both: still running: $(live_processes "$tmp/store")"
 mkdir -p "$tmp/store/precious" && echo keep >"$tmp/store/precious/file"
-"$ASSAY" run --budget quick --only storage --set storage.runtime_s=1.5 --out "$tmp/e" --storage "$tmp/store" >/dev/null 2>"$tmp/err"
+"$ASSAY" run --budget quick --only storage $short --out "$tmp/e" --storage "$tmp/store" >/dev/null 2>"$tmp/err"
 no_scratch "$tmp/store" || fail "left-overs were not swept: $(find "$tmp/store")"
 [ "$(cat "$tmp/store/precious/file")" = keep ] || fail "a file of the customer is gone"
