@@ -92,6 +92,9 @@ void fio_series_take(struct fio_result *r, struct arena *arena, const char *dir,
 	bool all = r->outcome == OUTCOME_MEASURED;
 	struct fio_series s;
 
+	/* What hangs is not touched; the directory goes as a whole. */
+	if (r->outcome == OUTCOME_TIMED_OUT)
+		return;
 	fio_series_init(&s, arena, r->runtime_s, window_s);
 	for (int i = 1; i <= threads; i++) {
 		const char *path = arena_strf(arena, "%s/%s_iops.%d.log", dir, stem, i);

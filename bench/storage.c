@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/answers.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/unit.h"
@@ -258,12 +259,16 @@ static bool verify_data(struct storage_work *w)
 
 static void emit_counter_ratio(struct storage_work *w)
 {
-	if (w->counted && w->fio_bytes > 0) {
+	const struct storage_counts *c = w->exact.fio_bytes > 0 ? &w->exact : &w->all;
+
+	if (w->counted && c->fio_bytes > 0) {
 		storage_emit_number(
-			w, COUNTER_RATIO, w->device_bytes / w->fio_bytes,
+			w, COUNTER_RATIO, c->device_bytes / c->fio_bytes,
 			arena_strf(w->ctx->arena,
-		                   "{\"counted\":\"%s\",\"counted_bytes\":%.0f,\"fio_bytes\":%.0f}",
-		                   w->counters.names, w->device_bytes, w->fio_bytes));
+		                   "{\"counted\":\"%s\",\"counted_bytes\":%.0f,\"fio_bytes\":%.0f,"
+		                   "\"ramps\":\"%s\"}",
+		                   w->counters.names, c->device_bytes, c->fio_bytes,
+		                   c == &w->exact ? "small" : "left out"));
 		return;
 	}
 	if (w->blind)
@@ -357,6 +362,8 @@ static bool choose_engine(struct storage_work *w)
 	                          .tick = trial_goes_on,
 	                          .arg = w};
 	if (!fio_choose_engine(ctx, &w->job, ctx->param_word(ctx, "engine"), &refused, &last)) {
+		w->hangs =
+			last.outcome == OUTCOME_TIMED_OUT && !path_answers(ctx->scratch, HANGS_S);
 		if (storage_path_gone(w))
 			return false;
 		w->why.outcome = last.outcome;
@@ -426,8 +433,12 @@ static void emit_reduction(struct storage_work *w)
 		                             r.gauge, r.incompressible, r.compressible,
 		                             r.repeated));
 	} else {
-		because(w, OUTCOME_NOT_MEASURED, MSG_storage_reduction_unknown, ctx->subject_id,
-		        st == ST_OK ? "-" : str_text(&err.text));
+		if (st == ST_OK)
+			because(w, OUTCOME_NOT_MEASURED, MSG_storage_reduction_unknown,
+			        ctx->subject_id);
+		else
+			because(w, OUTCOME_NOT_MEASURED, MSG_storage_write_failed,
+			        str_text(&err.text));
 		storage_emit_missing(w, REDUCTION, NULL);
 	}
 	error_release(&err);
@@ -475,9 +486,9 @@ static enum status run(struct probe_ctx *ctx)
 	ctx->progress(ctx, STAGE_PREPARING, -1, MSG_storage_writing);
 	measure(&w);
 	storage_emit_rest(&w);
-	if (w.created)
+	if (w.created && !w.hangs)
 		unlink(w.data.path);
-	if (ctx->scratch)
+	if (ctx->scratch && !w.hangs)
 		unlink(tmpf("%s/token", ctx->scratch));
 	return ST_OK;
 }

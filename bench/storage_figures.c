@@ -52,8 +52,8 @@
 	PATH_METRIC(prefix "storage_data_real", "1", HIGHER, backend,                                    \
 		"random blocks read back as Assay wrote them / blocks read back"),              \
 	PATH_METRIC(prefix "storage_counter_ratio", "1", HIGHER, backend,                                \
-		"bytes the devices or network ports below the path read / bytes fio read; its " \
-		"ramps counted at the rate of its runs; below 0.9 a cache answered"),           \
+		"bytes the devices or network ports below the path read / bytes fio read; "     \
+		"below 0.9 a cache answered"),           \
 	PATH_METRIC(prefix "storage_cache_signs", "1", LOWER, backend,                                   \
 		"signs in the speeds that a cache answers: second reading faster, small set "   \
 		"faster, random faster than sequential, faster than the round trip, faster "    \
@@ -92,7 +92,7 @@ bool storage_path_gone(struct storage_work *w)
 	struct stat info;
 	const char *path = w->created ? w->data.path : w->ctx->scratch;
 
-	if (stat(path, &info) == 0)
+	if (w->hangs || stat(path, &info) == 0)
 		return false;
 	because(w, OUTCOME_FAILED, MSG_storage_gone, w->ctx->subject_id, strerror(errno));
 	return true;

@@ -76,13 +76,17 @@ struct storage_work {
 	struct storage_why blind_why;
 	bool broke; /* the storage itself gave up, for broke_why: nothing more is tried */
 	struct storage_why broke_why;
+	bool hangs; /* nothing on the path is touched any more */
 	struct storage_data data;
 	bool created; /* its file is ours to remove */
 	struct fio_tool tool;
 	struct fio_job job;                      /* as the engine was chosen for it */
 	int64_t write_until_ns, verify_until_ns; /* on ctx->clock */
-	double device_bytes, fio_bytes;          /* read in the runs, ramps included */
-	bool counted;                            /* device_bytes holds for all of fio_bytes */
+	/* Read in the runs: those whose ramp is next to nothing, and all of them. */
+	struct storage_counts {
+		double device_bytes, fio_bytes;
+	} exact, all;
+	bool counted; /* device_bytes holds for all of fio_bytes */
 	struct storage_point points[STORAGE_DEPTHS];
 	int n_points;
 	double done_s, all_s; /* of the runs, for progress */

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/answers.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "hw/host.h"
 
+#define SMALL_RAMP 0.05
 #define AUTO_JOBS  16
 #define START_S    2 /* of fio, on a slow path */
 #define MOST_HOLDS 3
@@ -38,10 +40,19 @@ static bool goes_on(void *arg, double seconds)
 	return clock_now(w->ctx->clock) < w->ctx->deadline_ns;
 }
 
-/* Counters hold the ramp, fio's figures do not. */
+static void add_counts(struct storage_counts *c, double device, double fio)
+{
+	c->device_bytes += device;
+	c->fio_bytes += fio;
+}
+
+/* Counters hold the ramp, fio's figures do not: a long ramp may have been faster
+ * or slower than its run, so such runs count only where there are no others, and
+ * then as if their ramps had read nothing: a cache must not be seen where none is. */
 static void count(struct storage_work *w, const struct fio_job *job, const struct fio_result *r,
                   bool read, const struct counted *before)
 {
+	double share = job->runtime_s > 0 ? job->ramp_s / r->runtime_s : 0;
 	struct counted after;
 
 	w->counted = w->counted && read &&
@@ -49,8 +60,10 @@ static void count(struct storage_work *w, const struct fio_job *job, const struc
 	             after.read_bytes >= before->read_bytes;
 	if (!w->counted)
 		return;
-	w->device_bytes += after.read_bytes - before->read_bytes;
-	w->fio_bytes += r->io_bytes * (job->runtime_s > 0 ? 1 + job->ramp_s / r->runtime_s : 1);
+	add_counts(&w->all, after.read_bytes - before->read_bytes, r->io_bytes);
+	if (share <= SMALL_RAMP)
+		add_counts(&w->exact, after.read_bytes - before->read_bytes,
+		           r->io_bytes * (1 + share));
 }
 
 bool storage_run(struct storage_work *w, const struct fio_job *job, const char *raw_name,
@@ -79,6 +92,7 @@ bool storage_run(struct storage_work *w, const struct fio_job *job, const char *
 		count(w, job, r, read, &before);
 		return true;
 	}
+	w->hangs = r->outcome == OUTCOME_TIMED_OUT && !path_answers(ctx->scratch, HANGS_S);
 	if (!storage_path_gone(w)) {
 		w->why.outcome = r->outcome;
 		fio_reason(ctx, r, &w->why.reason);

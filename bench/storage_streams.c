@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/answers.h"
 #include "base/clock.h"
 #include "base/unit.h"
 #include "hw/host.h"
@@ -48,7 +49,7 @@ bool streams_gone(struct streams *s)
 {
 	struct stat info;
 
-	if (stat(s->ctx->scratch, &info) == 0)
+	if (s->hangs || stat(s->ctx->scratch, &info) == 0)
 		return false;
 	because(s, OUTCOME_FAILED, MSG_storage_gone, s->ctx->subject_id, strerror(errno));
 	return true;
@@ -122,6 +123,7 @@ static bool fio_failed(struct streams *s, const struct fio_result *r)
 {
 	if (r->outcome == OUTCOME_MEASURED)
 		return false;
+	s->hangs = r->outcome == OUTCOME_TIMED_OUT && !path_answers(s->ctx->scratch, HANGS_S);
 	if (!streams_gone(s)) {
 		s->outcome = r->outcome;
 		fio_reason(s->ctx, r, &s->reason);
@@ -187,7 +189,7 @@ bool streams_run(struct streams *s, struct fio_job *job, const char *name, struc
 
 void streams_remove(struct streams *s, const char *stem, int threads, int files)
 {
-	for (int i = 0; s->ctx->scratch && i < threads; i++)
+	for (int i = 0; s->ctx->scratch && !s->hangs && i < threads; i++)
 		for (int k = 0; k < files; k++)
 			unlink(tmpf("%s/%s.%d.%d", s->ctx->scratch, stem, i, k));
 }

@@ -28,6 +28,7 @@ struct streams {
 	struct fio_tool tool;
 	const char *refused; /* engines that were, and why; NULL: none */
 	bool direct;         /* the file system takes O_DIRECT */
+	bool hangs;          /* nothing on the path is touched any more */
 	double start_s;      /* of fio beside its run, measured by the trial */
 	double trial_bs;     /* bytes a second of the trial, its start not counted */
 	enum msg doing;      /* for progress */

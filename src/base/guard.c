@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/answers.h"
 #include "base/clock.h"
 #include "base/ending.h"
 #include "base/launch.h"
@@ -249,6 +250,14 @@ static void clean(struct guard *g)
 	free(g->scratch);
 }
 
+/* Our locks stay with somebody who can hang in our place. */
+static void abandon(struct guard *g)
+{
+	g->word.left = g->n_scratch;
+	for (int i = 0; i < g->n_scratch; i++)
+		lock_abandon(g->scratch[i].lock_fd);
+}
+
 int guard_main(int argc, char **argv)
 {
 	struct guard g = {.link_open = true, .word = {.exit_code = -1}};
@@ -272,7 +281,7 @@ int guard_main(int argc, char **argv)
 	tell(&g, GUARD_ENDED);
 	/* Where a process hangs in the kernel, its files may hang us as well. */
 	if (g.word.unkillable)
-		g.word.left = g.n_scratch;
+		abandon(&g);
 	else
 		clean(&g);
 	tell(&g, GUARD_CLEANED);

@@ -346,12 +346,28 @@ static void step_lost(struct proc *p, int64_t now)
 	finish(p);
 }
 
+/* False: it hangs in its last act, giving up its locks on a dead file system. */
+static bool reap_guard(const struct proc *p)
+{
+	int64_t until = clock_now(&clock_system) + p->kill_wait_ns;
+
+	for (;;) {
+		pid_t pid = waitpid(p->guard, NULL, WNOHANG);
+
+		if (pid == p->guard || (pid < 0 && errno != EINTR))
+			return true;
+		if (clock_now(&clock_system) >= until)
+			return false;
+		clock_sleep(&clock_system, 2 * NS_PER_MS);
+	}
+}
+
 /* The link ended, so the guard is dying: wait until its children are ours. */
 static void guard_gone(struct proc *p, int64_t now)
 {
 	close_fd(&p->link);
-	while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!reap_guard(p))
+		p->end.unkillable = true;
 	p->guard = -1;
 	/* One that hung while it removed files would be followed by us. */
 	if (p->state == SILENT && p->ended)
@@ -381,8 +397,7 @@ static void take_word(struct proc *p, const struct guard_word *w, int64_t now)
 		break;
 	case GUARD_CLEANED:
 		p->state = CLEANED;
-		for (int i = 0; i < p->n_scratch && w->left; i++)
-			log_note(MSG_scratch_left, p->label, p->scratch[i].path);
+		p->end.left = w->left > 0;
 		break;
 	}
 }
@@ -410,7 +425,7 @@ static void check_silence(struct proc *p, int64_t now)
 		return;
 	if (p->state == SILENT) {
 		p->end.unkillable = true;
-		p->end.guard_lost = true;
+		p->end.guard_lost = !p->ended;
 		close_fd(&p->link);
 		finish(p);
 		return;

@@ -27,6 +27,7 @@ struct proc_end {
 	bool stopped;    /* proc_stop / a signal to us asked for it */
 	bool guard_lost; /* the guard died; assay cleaned up itself */
 	bool unkillable; /* still there after KILL (D state); given up on */
+	bool left;       /* scratch files were not all removed */
 	int exit_code;   /* -1: ended by a signal or never started */
 	int signal;      /* 0: none */
 	double seconds;  /* wall */

@@ -410,6 +410,10 @@ static enum outcome why_ended(struct coord *c, const struct slot *s, const struc
 	const char *name = s->unit->probe->name;
 	const char *seconds = tmpf("%.0f", end->seconds);
 
+	if (end->unkillable && !end->stopped) {
+		because(c, reason, MSG_child_stuck, name, seconds);
+		return OUTCOME_TIMED_OUT;
+	}
 	if (end->guard_lost) {
 		because(c, reason, MSG_guard_lost, name);
 		return OUTCOME_FAILED;
@@ -418,13 +422,12 @@ static enum outcome why_ended(struct coord *c, const struct slot *s, const struc
 		because(c, reason, MSG_interrupted, name);
 		return OUTCOME_NOT_MEASURED;
 	}
-	if (end->timed_out && s->stage < STAGE_MEASURING && !end->unkillable) {
+	if (end->timed_out && s->stage < STAGE_MEASURING) {
 		because(c, reason, MSG_slow_load, name, seconds);
 		return OUTCOME_NOT_MEASURED;
 	}
 	if (end->timed_out) {
-		because(c, reason, end->unkillable ? MSG_child_stuck : MSG_child_deadline, name,
-		        seconds);
+		because(c, reason, MSG_child_deadline, name, seconds);
 		return OUTCOME_TIMED_OUT;
 	}
 	if (end->signal)
@@ -461,10 +464,16 @@ static void free_slot(struct slot *s)
 	/* Where a process hangs, touching its directory would hang us: the lock stays
 	 * ours until we end, and the next run there removes what is left. */
 	bool hangs = s->proc && proc_result(s->proc)->unkillable;
+	bool left = s->proc && proc_result(s->proc)->left;
 
 	proc_free(s->proc);
-	if (s->scratch.len && !hangs)
+	if (s->scratch.len && hangs)
+		lock_abandon(s->lock);
+	else if (s->scratch.len)
 		scratch_close(s->scratch.data, s->lock);
+	/* Until now our own lock file may have been all that was left. */
+	if (left && (hangs || access(s->scratch.data, F_OK) == 0))
+		log_note(MSG_scratch_left, str_text(&s->label), s->scratch.data);
 	str_release(&s->request);
 	str_release(&s->scratch);
 	str_release(&s->label);

@@ -61,7 +61,9 @@ def figures_are_there(found, kind, fs):
     check((measured(found, "storage_write_mbs") or 0) > 0, "nothing written")
     check((measured(found, "storage_lat_depth1_us") or 0) > 0, "no latency at depth 1")
     ratio = measured(found, "storage_counter_ratio")
-    check(ratio and 0.9 <= ratio <= 1.5, f"counters saw {ratio} of the bytes read")
+    # A card counts what a packet adds, too.
+    most = 3 if kind == "remote" else 1.5
+    check(ratio and 0.9 <= ratio <= most, f"counters saw {ratio} of the bytes read")
 
 
 def none_left(name):
