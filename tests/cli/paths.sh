@@ -1,6 +1,6 @@
 # Storage paths and output directories that are not what one hopes for.
 . "$(dirname "$0")/lib.sh"
-short="--budget quick --only storage --set storage.runtime_s=1.5 --storage-size 64M"
+short="--budget quick --only storage --set storage.runtime_s=1.5 --storage-size 64M --set storage.pairs=0 --set storage.hold_s=0"
 
 # A path that already holds files: never touched.
 mkdir "$tmp/store"

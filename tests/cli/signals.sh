@@ -4,7 +4,7 @@
 mkdir "$tmp/store"
 
 interrupt() { # SIGNAL DIR
-	"$ASSAY" run --budget quick --only inventory,storage --out "$2" --storage "$tmp/store" --set storage.runtime_s=2 --set storage.depths=8 >"$tmp/out" 2>"$tmp/err" </dev/null &
+	"$ASSAY" run --budget quick --only inventory,storage --out "$2" --storage "$tmp/store" --set storage.runtime_s=2 --set storage.depths=8 --set storage.size=256M --set storage.pairs=0 --set storage.hold_s=1 >"$tmp/out" 2>"$tmp/err" </dev/null &
 	local pid=$!
 	wait_until 30 sh -c "find '$tmp/store' -type f -size +1M | grep -q ." || fail "storage never started"
 	kill -"$1" $pid
