@@ -1,11 +1,11 @@
 /* inventory: what this node is. Facts come from /proc, /sys and the PCI bus,
- * so they are there without any driver; what only a GPU driver can tell is
- * owed with the reason. It judges nothing: rules and people compare. */
+ * so they are there without any driver; what only a GPU driver can tell comes
+ * last (inventory_cards.c), so that a driver that hangs hides nothing else. It
+ * judges nothing: rules and people compare. */
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "cards.h"
 #include "hw/host.h"
 #include "inventory.h"
 
@@ -182,21 +182,11 @@ static enum status emit_limits(struct probe_ctx *ctx)
 
 /* --- running --------------------------------------------------------------------------- */
 
-/* Needs three lists of the cards: of PCI, NVML and CUDA. */
-static enum status emit_agreement(struct probe_ctx *ctx)
-{
-	struct reading r = fact(ctx, "node_cards_agree");
-
-	r.outcome = OUTCOME_NOT_MEASURED;
-	cards_reason(ctx, &r.reason);
-	return ctx->emit(ctx, &r);
-}
-
 static enum status run(struct probe_ctx *ctx)
 {
 	static enum status (*const groups[])(struct probe_ctx * ctx) = {
-		emit_cpu,       emit_memory,    emit_system,      emit_limits,    inventory_mounts,
-		inventory_nics, inventory_rdma, inventory_nvidia, emit_agreement, cards_owe,
+		emit_cpu,       emit_memory,    emit_system,      emit_limits,     inventory_mounts,
+		inventory_nics, inventory_rdma, inventory_nvidia, inventory_cards,
 	};
 	enum status st = ST_OK;
 
@@ -204,6 +194,14 @@ static enum status run(struct probe_ctx *ctx)
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups) && st == ST_OK; i++)
 		st = groups[i](ctx);
 	return st;
+}
+
+/* A driver that keeps nothing ready needs a second or two for each card. */
+static double duration(struct probe_ctx *ctx)
+{
+	int cards = host_nvidia_read(ctx->arena, ctx->sys_root).n_cards;
+
+	return 1 + 2 * (cards > 0 ? cards : 0);
 }
 
 static struct support supported(struct probe_ctx *ctx)
@@ -240,28 +238,43 @@ static const struct metric metrics[] = {
 	NODE("node_rdma_devices", "1", "RDMA devices with a PCI parent; software ones not counted"),
 	NODE("node_nvidia_pci_devices", "1", "PCI devices of vendor 10de, class 0300 or 0302"),
 	NODE("node_driver_version", "text", "version of the loaded NVIDIA kernel module"),
-	NODE("node_cards_agree", "1", "1 if PCI, NVML and CUDA list the same cards, else 0"),
+	NODE("node_driver_agrees", "1", "1 if NVML speaks for the kernel module that is loaded"),
+	NODE("node_cards_agree", "1",
+             "1 if PCI, NVML and CUDA list the same cards; failed names the missing ones"),
 	CARD("card_name", "text", NEITHER, "device name as NVML gives it"),
 	CARD("card_pci_device", "text", NEITHER, "PCI vendor:device, 10de:20b2"),
+	CARD("card_capability", "text", NEITHER, "compute capability, 8.0"),
 	CARD("card_sm_count", "1", NEITHER, "multiprocessors that CUDA reports"),
 	CARD("card_max_sm_clock_mhz", "MHz", NEITHER, "highest SM clock that NVML reports"),
 	CARD("card_memory_mib", "MiB", NEITHER, "total memory that NVML reports"),
-	CARD("card_ecc_mode", "text", NEITHER, "on or off; unsupported where a card has no ECC"),
-	CARD("card_ecc_uncorrected", "1", LOWER,
-             "uncorrected memory errors, since made and during the run"),
-	CARD("card_remap_failures", "1", LOWER, "memory rows whose remapping failed"),
+	CARD("card_sources_agree", "1", NEITHER,
+             "1 if PCI, NVML and CUDA say the same of the card; failed says what differs"),
+	CARD("card_ecc_mode", "text", NEITHER, "on or off; off also where a card has no ECC"),
+	CARD("card_ecc_uncorrected", "1", LOWER, "uncorrected memory errors since the boot"),
+	CARD("card_ecc_uncorrected_ever", "1", LOWER, "uncorrected memory errors since made"),
+	CARD("card_remap_failures", "1", LOWER, "1 if the remapping of a memory row failed"),
+	CARD("card_remap_pending", "1", LOWER,
+             "1 if a memory row waits for a reset to be remapped"),
+	CARD("card_retired_pages", "1", LOWER, "memory pages given up, on cards before Ampere"),
+	CARD("card_power_limit_share", "1", HIGHER, "enforced power limit / the card's default"),
+	CARD("card_recovery_action", "text", NEITHER, "what the driver wants done: none, reset …"),
+	CARD("card_xids", "1", LOWER, "Xids since boot, without those that a program alone causes"),
 	CARD("card_mig_enabled", "1", NEITHER, "1 if the card is partitioned (MIG), else 0"),
 	CARD("card_vgpu", "1", NEITHER,
              "1 if the card is a vGPU; 0 on bare metal and passed through"),
+	CARD("card_virtualization", "text", NEITHER, "none, passthrough, vgpu …, as NVML says"),
 	CARD("card_foreign_processes", "1", LOWER,
-             "processes on the card that are not of this run"),
+             "processes on the card that are not of this run; 1 for memory in nobody's name"),
 	CARD("card_pcie_gen", "1", HIGHER, "PCIe generation of the link under load"),
-	CARD("card_pcie_width", "1", HIGHER, "PCIe lanes of the link under load"),
+	CARD("card_pcie_width", "1", HIGHER, "PCIe lanes of the link"),
 	CARD("nvlink_version", "1", HIGHER, "lowest NVLink version of the active links"),
 	CARD("nvlink_links_active", "1", NEITHER, "NVLink links that are up"),
 	CARD("nvlink_rate_gbs", "GB/s", HIGHER,
              "sum of the data rates of the active links, one way"),
-	CARD("nvlink_recoveries", "1", LOWER, "NVLink recoveries during the run, all links"),
+	CARD("nvlink_recoveries", "1", LOWER,
+             "NVLink recoveries since the driver was loaded, all links"),
+	CARD("card_fabric", "text", NEITHER,
+             "state of the NVSwitch fabric: completed, in progress …"),
 	{0},
 };
 
@@ -271,6 +284,7 @@ const struct probe probe_inventory = {
 	.subject = SUBJECT_NODE,
 	.phase = "hello",
 	.seconds = {1, 1, 1},
+	.duration = duration,
 	.metrics = metrics,
 	.supported = supported,
 	.run = run,

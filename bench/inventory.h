@@ -11,6 +11,8 @@ enum status inventory_mounts(struct probe_ctx *ctx);
 enum status inventory_nics(struct probe_ctx *ctx);
 enum status inventory_rdma(struct probe_ctx *ctx);
 enum status inventory_nvidia(struct probe_ctx *ctx);
+/* inventory_cards.c: all that needs a driver, and its version. */
+enum status inventory_cards(struct probe_ctx *ctx);
 
 /* A JSON object being written: begin, put members to &t.j, end. */
 struct json_text {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cards.h"
 #include "hw/host.h"
 #include "inventory.h"
 
@@ -189,38 +188,15 @@ static void put_card(struct json_out *j, const struct host_pci *c)
 	json_object_end(j);
 }
 
-static enum status emit_driver(struct probe_ctx *ctx, const struct host_nvidia *nv)
-{
-	struct reading r = reading_init();
-	struct json_text t = json_text_begin();
-
-	json_put_known(&t.j, "open_module", nv->open_module);
-	json_put_bool(&t.j, "peermem", nv->peermem);
-	r.params = json_text_end(&t, ctx->arena);
-	r.metric = "node_driver_version";
-	r.subject.kind = SUBJECT_NODE;
-	r.subject.id = ctx->node;
-	if (nv->driver) {
-		r.value_kind = VALUE_TEXT;
-		r.text = nv->driver;
-	} else {
-		r.outcome = OUTCOME_NOT_MEASURED;
-		reason_set(ctx, &r.reason, MSG_no_driver, "/sys/module/nvidia/version");
-	}
-	return ctx->emit(ctx, &r);
-}
-
 enum status inventory_nvidia(struct probe_ctx *ctx)
 {
 	struct host_nvidia nv = host_nvidia_read(ctx->arena, ctx->sys_root);
 	struct json_text t = json_text_begin();
-	enum status st;
 
 	json_put_known(&t.j, "nvswitches", nv.switches);
 	json_array_begin(&t.j, "cards");
 	for (int i = 0; i < nv.n_cards; i++)
 		put_card(&t.j, &nv.cards[i]);
 	json_array_end(&t.j);
-	st = emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t, "/sys/bus/pci/devices");
-	return st == ST_OK ? emit_driver(ctx, &nv) : st;
+	return emit_count(ctx, "node_nvidia_pci_devices", nv.n_cards, &t, "/sys/bus/pci/devices");
 }

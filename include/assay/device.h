@@ -52,7 +52,8 @@ struct device_buffer {
 	size_t bytes;
 };
 
-/* C = A B, row-major without gaps: A m x k, B k x n, C m x n. */
+/* C = A B, row-major without gaps: A m x k, B k x n, C m x n. FP8 differs, as
+ * cards want it: B is stored transposed, n x k, and C is BF16. */
 struct device_gemm {
 	enum number_format format;
 	int m, n, k;
@@ -100,5 +101,9 @@ struct device {
 /* "fp32", and bytes of one element. */
 const char *number_format_name(enum number_format format);
 size_t number_format_bytes(enum number_format format);
+/* What the elements of C are: BF16 for FP8, else the same. */
+enum number_format number_format_result(enum number_format format);
+/* n elements as doubles, exactly; FP8 is E4M3, TF32 is stored as FP32. */
+void number_format_decode(enum number_format format, const void *from, double *to, size_t n);
 
 #endif

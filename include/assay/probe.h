@@ -106,10 +106,15 @@ struct probe {
 	enum subject_kind subject; /* what one unit of it is about */
 	const char *phase;         /* "hello", "cards", "storage" … */
 	bool exclusive;            /* nothing else of this node runs meanwhile */
+	bool cards_together;       /* … but its units on GPUs, all of them at the same time:
+	                              they share power and air, as under the customer's load */
 	bool needs_storage;        /* gets a scratch directory on a storage path */
 	double seconds[BUDGETS];   /* expected duration of one unit, for the plan */
 	/* The same with the parameters as set; NULL: seconds[] holds anyway. */
 	double (*duration)(struct probe_ctx *ctx);
+	/* What a unit may take beyond that before it counts as hung: where a first
+	 * result can call for a longer measurement. */
+	double extension_s[BUDGETS];
 	const struct param *params;   /* ends with name NULL */
 	const struct metric *metrics; /* ends with name NULL */
 	/* The subjects one unit each is made for, as a NULL-terminated list from

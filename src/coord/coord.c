@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "coord/card_names.h"
 #include "coord/worker.h"
 
 #define MAX_METRICS   128
@@ -39,6 +40,7 @@ struct coord {
 	struct coord_result *result;
 	struct error *err;
 	struct arena arena; /* of the unit group at hand */
+	struct card_names cards;
 	struct str waiting; /* lines not saved yet, each with its newline */
 	size_t saved;       /* of those, bytes that are */
 	int64_t dropped;    /* lines beyond WAITING_LIMIT */
@@ -122,15 +124,19 @@ static void store_end(struct coord *c)
 
 /* --- readings made here ----------------------------------------------------- */
 
-static const char *subject_of(const struct unit *u, const struct metric *m, const char *node)
+static void name_subject(const struct coord *c, const struct unit *u, const struct metric *m,
+                         struct subject *s)
 {
-	switch (m->subject) {
-	case SUBJECT_NODE:
-	case SUBJECT_ENVIRONMENT:
-		return node;
-	default:
-		return u->subject && m->subject == u->probe->subject ? u->subject : "*";
-	}
+	s->kind = m->subject;
+	s->id = "*";
+	if (m->subject == SUBJECT_NODE || m->subject == SUBJECT_ENVIRONMENT)
+		s->id = c->o->request->node;
+	else if (u->subject && m->subject == u->probe->subject)
+		s->id = u->subject;
+	if (m->subject != SUBJECT_CARD || !unit_on_gpu(u) || strcmp(s->id, "*") == 0)
+		return;
+	s->pci = u->subject;
+	s->id = card_names_find(&c->cards, u->subject);
 }
 
 static void owe(struct coord *c, const struct unit *u, const struct metric *m, enum outcome outcome,
@@ -148,8 +154,7 @@ static void owe(struct coord *c, const struct unit *u, const struct metric *m, e
 	r.attempt = u->attempt;
 	r.work = u->work;
 	r.probe = u->probe->name;
-	r.subject.kind = m->subject;
-	r.subject.id = subject_of(u, m, node);
+	name_subject(c, u, m, &r.subject);
 	r.metric = m->name;
 	r.unit = m->unit;
 	r.better = m->better;
@@ -221,6 +226,7 @@ static void take_reading(struct slot *s, const char *line, size_t len)
 			if (r.metric && strcmp(m[i].name, r.metric) == 0)
 				s->emitted[i] = true;
 		c->result->count[r.outcome]++;
+		card_names_learn(&c->cards, &r.subject);
 		store(c, s->unit, line, len);
 		view(c,
 		     (struct coord_event){.kind = COORD_READING, .unit = s->unit, .reading = &r});
@@ -273,7 +279,9 @@ static void on_line(void *arg, const char *line, size_t len)
 
 static double deadline_of(const struct coord *c, const struct unit *u)
 {
-	return (u->seconds * 3 + 60) * c->o->deadline_scale;
+	double extension = u->probe->extension_s[c->o->request->budget];
+
+	return (u->seconds * 3 + 60 + extension) * c->o->deadline_scale;
 }
 
 /* Every unit its own seed from the run's: the same one for all cards of a run,
@@ -527,10 +535,7 @@ static int group_size(const struct plan *plan, int first)
 	const struct unit *u = plan->units;
 	int n = 1;
 
-	if (u[first].probe->exclusive)
-		return 1;
-	while (first + n < plan->count && u[first + n].probe == u[first].probe &&
-	       u[first + n].state == UNIT_RUN)
+	while (first + n < plan->count && unit_beside(&u[first + n - 1], &u[first + n]))
 		n++;
 	return n;
 }
@@ -597,6 +602,7 @@ enum status coord_run(struct coord_result *result, const struct coord_options *o
 	store_end(&c);
 	result->interrupted = *options->stop != 0;
 	result->seconds = (double)(clock_now(&clock_system) - c.started) / 1e9;
+	card_names_release(&c.cards);
 	arena_release(&c.arena);
 	if (result->interrupted)
 		return ST_INTERRUPTED;

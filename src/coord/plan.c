@@ -229,9 +229,22 @@ static enum status check_names(const struct plan_request *r, const char *const *
 	return st;
 }
 
+bool unit_on_gpu(const struct unit *u)
+{
+	return u->probe->subject == SUBJECT_CARD && u->subject && !str_starts(u->subject, "cpu-");
+}
+
+bool unit_beside(const struct unit *a, const struct unit *b)
+{
+	if (a->probe != b->probe || a->state != UNIT_RUN || b->state != UNIT_RUN)
+		return false;
+	return !a->probe->exclusive ||
+	       (a->probe->cards_together && unit_on_gpu(a) && unit_on_gpu(b));
+}
+
 static void add_up(struct plan *plan)
 {
-	const struct probe *last = NULL;
+	const struct unit *last = NULL;
 
 	for (int i = 0; i < plan->count; i++) {
 		const struct unit *u = &plan->units[i];
@@ -239,9 +252,9 @@ static void add_up(struct plan *plan)
 		if (u->state != UNIT_RUN)
 			continue;
 		plan->bytes += u->bytes;
-		if (u->probe != last || u->probe->exclusive)
+		if (!last || !unit_beside(last, u))
 			plan->seconds += u->seconds;
-		last = u->probe;
+		last = u;
 	}
 }
 

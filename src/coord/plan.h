@@ -55,6 +55,11 @@ struct plan_request {
 enum status plan_make(struct plan *plan, struct arena *arena, const struct plan_request *request,
                       struct error *err);
 
+/* Whether a unit is about one GPU or all of them: not a CPU socket, not a path. */
+bool unit_on_gpu(const struct unit *u);
+/* Whether b, the unit after a, runs at the same time. */
+bool unit_beside(const struct unit *a, const struct unit *b);
+
 /* A context good enough for supported() and subjects(): no emit, no progress. */
 void plan_context(struct probe_ctx *ctx, struct arena *arena, const struct probe *probe,
                   const struct plan_request *request);

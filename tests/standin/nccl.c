@@ -2,9 +2,11 @@
  * process and of others. Never blocking: who does not come is waited for in
  * the streams, and the caller's deadline decides. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "tests/standin/nccl.h"
@@ -40,6 +42,37 @@ int comm_enter(const char *call, nccl_comm handle, struct comm **c)
 	return result ? result
 	       : *c   ? NCCL_OK
 	              : comm_fail(NCCL_INVALID_ARGUMENT, "no such communicator");
+}
+
+/* --- what it tells ------------------------------------------------------------------------- */
+
+/* To the file that NCCL_DEBUG_FILE names, as the real one with NCCL_DEBUG=INFO. */
+static void tell(const char *fmt, ...)
+{
+	static FILE *log;
+	const char *path = getenv("NCCL_DEBUG_FILE"), *level = getenv("NCCL_DEBUG");
+	va_list ap;
+
+	if (!log && path && level && strcmp(level, "INFO") == 0)
+		log = fopen(path, "w");
+	if (!log)
+		return;
+	fprintf(log, "standin:%d:%d [0] NCCL INFO ", (int)getpid(), (int)getpid());
+	va_start(ap, fmt);
+	vfprintf(log, fmt, ap);
+	va_end(ap);
+	fputc('\n', log);
+	fflush(log);
+}
+
+static void tell_choice(const struct comm *c, enum kind kind, size_t bytes)
+{
+	static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast"};
+
+	if (c->rank == 0)
+		tell("%s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}", names[kind],
+		     bytes, c->ring || kind != ALL_REDUCE ? "RING" : "TREE",
+		     bytes < 65536 ? "LL" : "SIMPLE", bytes < 65536 ? 1 : 23);
 }
 
 /* --- communicators ----------------------------------------------------------------------- */
@@ -80,8 +113,12 @@ static struct comm *comm_new(int ranks, const nccl_id *id, int rank)
 	for (struct fault *f = NULL; (f = fault_next(f, FAULT_NCCL_ABSENT, -1));)
 		if (f->rank == rank)
 			c->error = NCCL_IN_PROGRESS;
-	if (!c->error)
+	if (!c->error) {
 		c->world = world_join(id, ranks);
+		tell("ncclCommInitRank comm %p rank %d nranks %d cudaDev %d - Init START",
+		     (void *)c, rank, ranks, c->card->index);
+	}
+	c->ring = getenv("NCCL_ALGO") && strcasecmp(getenv("NCCL_ALGO"), "ring") == 0;
 	c->next = comms;
 	comms = c;
 	return c;
@@ -411,6 +448,7 @@ static int collective(enum kind kind, const void *from, void *to, size_t count, 
 	else if (!result)
 		result = comm_check(c, from, to, from_bytes, to_bytes, stream, &s);
 	if (!result && bytes) {
+		tell_choice(c, kind, kind == REDUCE_SCATTER ? from_bytes : to_bytes);
 		op = op_new(s, collective_run, sizeof(struct collective));
 		*(struct collective *)op->data = (struct collective){c,
 		                                                     kind,

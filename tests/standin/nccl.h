@@ -18,6 +18,7 @@ struct comm {
 	uint64_t submitted, ran;    /* collectives */
 	uint64_t *sends, *receives; /* begun, by peer */
 	bool ready, gone;
+	bool ring; /* NCCL_ALGO allowed nothing else */
 	int error;
 };
 

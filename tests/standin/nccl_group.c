@@ -53,13 +53,13 @@ static bool item_ready(const struct comm *c, struct batch_item *i, double *start
 		shared_set(&ch->sent, i->number);
 		i->here = true;
 	} else if (!i->send && !i->here && shared_get(&ch->wanted) + 1 == i->number) {
-		ch->wanted_at = *start;
+		ch->wanted_at[i->number % 2] = *start;
 		shared_set(&ch->wanted, i->number);
 		i->here = true;
 	}
 	if (!i->here || shared_get(i->send ? &ch->wanted : &ch->sent) < i->number)
 		return false;
-	*start = fmax(*start, i->send ? ch->wanted_at : ch->sent_at);
+	*start = fmax(*start, i->send ? ch->wanted_at[i->number % 2] : ch->sent_at);
 	return true;
 }
 

@@ -23,8 +23,9 @@ struct arrival {
 
 struct channel {
 	uint64_t sent, received;
-	double sent_at, wanted_at; /* when each side came for number sent + 1 … */
-	uint64_t wanted;           /* receives begun */
+	double sent_at;      /* when the sender came for number `sent` */
+	double wanted_at[2]; /* the receiver, by number mod 2: it may be one ahead */
+	uint64_t wanted;     /* receives begun */
 	double rate;
 	uint64_t node, card; /* of the sender */
 	uint64_t tag, bytes;
