@@ -61,6 +61,21 @@ const char *const *cards_subjects(struct probe_ctx *ctx)
 	return list;
 }
 
+const char *const *cards_gpus(struct probe_ctx *ctx)
+{
+	const char *const *all = cards_subjects(ctx);
+	const char **gpus;
+	int n = 0;
+
+	/* They come first. */
+	while (all[n] && !str_starts(all[n], CPU_SOCKET_PREFIX))
+		n++;
+	gpus = arena_array(ctx->arena, (size_t)n + 1, sizeof(*gpus));
+	for (int i = 0; i < n; i++)
+		gpus[i] = all[i];
+	return gpus;
+}
+
 bool cards_are_gpus(const struct probe_ctx *ctx)
 {
 	return ctx->subject_id && !str_starts(ctx->subject_id, CPU_SOCKET_PREFIX);
@@ -70,10 +85,16 @@ bool cards_are_gpus(const struct probe_ctx *ctx)
 
 void cards_reason(struct probe_ctx *ctx, struct reason *reason)
 {
-	if (cards_have_driver(ctx))
-		reason_set(ctx, reason, MSG_cuda_not_built);
-	else
-		reason_set(ctx, reason, MSG_no_driver, libcuda[0]);
+	reason_set(ctx, reason, MSG_no_driver, libcuda[0]);
+}
+
+struct support cards_support(struct probe_ctx *ctx)
+{
+	struct support s = {.yes = cards_have_driver(ctx)};
+
+	if (!s.yes)
+		cards_reason(ctx, &s.reason);
+	return s;
 }
 
 static enum status owe_all(struct probe_ctx *ctx, const struct reading *like)

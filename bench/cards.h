@@ -22,12 +22,16 @@
 /* One unit a GPU, "0000:17:00.0" …, or "*" where none can be named, then one a
  * CPU socket: cpu-socket-0 … */
 const char *const *cards_subjects(struct probe_ctx *ctx);
+/* The GPUs of them alone. */
+const char *const *cards_gpus(struct probe_ctx *ctx);
 bool cards_are_gpus(const struct probe_ctx *ctx);
 /* Whether a libcuda is there to be tried; opens none. */
 bool cards_have_driver(struct probe_ctx *ctx);
 
-/* Why GPUs are not measured: no_driver, or cuda_not_built. */
+/* Why GPUs are not measured where cards_have_driver() says no. */
 void cards_reason(struct probe_ctx *ctx, struct reason *reason);
+/* supported() of a probe that is about GPUs and nothing else. */
+struct support cards_support(struct probe_ctx *ctx);
 /* Emits a not_measured reading with that reason for each BACKEND_CUDA metric
  * of the probe, for all cards of the node at once. */
 enum status cards_owe(struct probe_ctx *ctx);

@@ -417,15 +417,6 @@ static enum status run(struct probe_ctx *ctx)
 	return st;
 }
 
-static struct support supported(struct probe_ctx *ctx)
-{
-	struct support s = {.yes = cards_have_driver(ctx)};
-
-	if (!s.yes)
-		cards_reason(ctx, &s.reason);
-	return s;
-}
-
 static double duration(struct probe_ctx *ctx)
 {
 	double steps = 1 + log((double)ctx->param_int(ctx, "max_size") / SMALLEST) /
@@ -507,6 +498,6 @@ const struct probe probe_collective = {
 	.duration = duration,
 	.params = params,
 	.metrics = metrics,
-	.supported = supported,
+	.supported = cards_support,
 	.run = run,
 };

@@ -1,6 +1,6 @@
 /* gemm: sustained matrix-multiply rate of a card in windows of equal work, and
- * whether the results are right. The same code samples every back end; this
- * version has the CPU's, where a socket with its BLAS is the card. */
+ * whether the results are right. GPUs are in gemm_card.c; here is the probe, and
+ * the CPU back end, where a socket with its BLAS is the card. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cards.h"
 #include "freivalds.h"
+#include "gemm_card.h"
 #include "hw/blas.h"
 #include "stats/rng.h"
 #include "stats/samples.h"
@@ -367,7 +368,7 @@ static enum status run(struct probe_ctx *ctx)
 	enum status st;
 
 	if (cards_are_gpus(ctx))
-		return cards_owe(ctx);
+		return cards_each(ctx, gemm_card);
 	ctx->progress(ctx, STAGE_LOADING, -1, MSG_doing_load);
 	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"),
 	                ctx->param_word(ctx, "blas"), &err);
@@ -393,8 +394,8 @@ static struct support supported(struct probe_ctx *ctx)
 	struct support s = {.yes = blas_find(ctx->arena, ctx->lib_dir) != NULL};
 	struct reason gpu, cpu;
 
-	if (s.yes)
-		return s;
+	if (s.yes || cards_have_driver(ctx))
+		return (struct support){.yes = true};
 	cards_reason(ctx, &gpu);
 	reason_set(ctx, &cpu, MSG_blas_missing);
 	reason_set(ctx, &s.reason, MSG_no_card_no_blas, gpu.text, cpu.text);
@@ -425,7 +426,7 @@ static double duration(struct probe_ctx *ctx)
 	double each = ctx->param_real(ctx, "window_s") + 0.15 * order * order;
 
 	if (cards_are_gpus(ctx))
-		return 0;
+		return cards_have_driver(ctx) ? gemm_card_duration(ctx) : 0;
 	return CPU_SERIES *
 	               (ctx->param_real(ctx, "warmup_s") + windows * each + 4 * order * order) +
 	       1;
@@ -434,7 +435,7 @@ static double duration(struct probe_ctx *ctx)
 static const struct param params[] = {
 	{"order", PARAM_INT, "1", {"2048", "4096", "4096"}, 64, 65536, NULL, MSG_help_gemm_order},
 	{"windows", PARAM_INT, "1", {"5", "20", "120"}, 1, 100000, NULL, MSG_help_windows},
-	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 0.001, 60, NULL, MSG_help_window_s},
+	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-6, 60, NULL, MSG_help_window_s},
 	{"warmup_s", PARAM_REAL, "s", {"0.5", "2", "10"}, 0, 180, NULL, MSG_help_warmup_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
 	{"blas",
@@ -445,9 +446,64 @@ static const struct param params[] = {
          0,
          "auto|openblas|blis|mkl",
          MSG_help_gemm_blas},
+	{"card_order",
+         PARAM_INT,
+         "1",
+         {"8192", "8192", "8192"},
+         128,
+         65536,
+         NULL,
+         MSG_help_gemm_card_order},
+	{"card_windows",
+         PARAM_INT,
+         "1",
+         {"40", "120", "1200"},
+         1,
+         100000,
+         NULL,
+         MSG_help_gemm_card_windows},
+	{"extended_windows",
+         PARAM_INT,
+         "1",
+         {"0", "1200", "0"},
+         0,
+         100000,
+         NULL,
+         MSG_help_gemm_extended},
+	{"short_windows",
+         PARAM_INT,
+         "1",
+         {"6", "10", "120"},
+         1,
+         100000,
+         NULL,
+         MSG_help_gemm_short_windows},
+	{"card_warmup_s",
+         PARAM_REAL,
+         "s",
+         {"20", "60", "180"},
+         0,
+         180,
+         NULL,
+         MSG_help_gemm_card_warmup},
+	{"peak_windows",
+         PARAM_INT,
+         "1",
+         {"3", "5", "20"},
+         0,
+         1000,
+         NULL,
+         MSG_help_gemm_peak_windows},
+	{"rows", PARAM_WORD, "", {"", "", ""}, 0, 0, NULL, MSG_help_gemm_rows},
 	{0},
 };
 
+#define PEAK(format)                                                                               \
+	{                                                                                          \
+		"gemm_" format "_peak_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD,             \
+			BACKEND_CUDA,                                                              \
+			"the highest median over a short list of shapes; shape in params"          \
+	}
 #define RATE "2 M N K x calls / seconds of a window / "
 static const struct metric metrics[] = {
 	{"gemm_fp64_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
@@ -464,12 +520,25 @@ static const struct metric metrics[] = {
          RATE "1e12; median of windows; FP8 E4M3 in, FP32 sums"},
 	{"gemm_fp16_tflops_per_ghz", "TFLOP/s/GHz", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
          "gemm_fp16_tflops / mean SM clock of the same windows"},
+	PEAK("fp64"),
+	PEAK("fp32"),
+	PEAK("tf32"),
+	PEAK("fp16"),
+	PEAK("bf16"),
+	PEAK("fp8"),
 	{"gemm_wrong_elements", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
-         "elements that differ from the reference, all precisions"},
+         "elements whose bits differ from the first result's, and sums of its rows that miss "
+         "Freivalds' check; all precisions"},
 	{"gemm_digest", "text", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA,
          "digest of the result bits of each precision; one seed for all cards of a run"},
 	{"gemm_throttle_s", "s", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
          "seconds of thermal or hardware slowdown in the timed windows"},
+	{"gemm_host_per_event_s", "1", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA,
+         "seconds of the host's clock / seconds of the card's events, over the longest series"},
+	{"gemm_ecc_errors", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
+         "uncorrected memory errors that the card counted meanwhile"},
+	{"gemm_xids", "text", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA,
+         "numbers of the Xid errors that the driver gave for the card meanwhile, or none"},
 	{"cpu_gemm_fp32_gflops", "GFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
          RATE "1e9; median of windows; FP32 on one socket"},
 	{"cpu_gemm_fp64_gflops", "GFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
@@ -486,8 +555,10 @@ const struct probe probe_gemm = {
 	.subject = SUBJECT_CARD,
 	.phase = "cards",
 	.exclusive = true,
+	.cards_together = true,
 	.seconds = {10, 40, 160},
 	.duration = duration,
+	.extension_s = {0, 700, 0},
 	.params = params,
 	.metrics = metrics,
 	.subjects = cards_subjects,

@@ -1,6 +1,7 @@
 /* membw: memory bandwidth of a card by a verified triad over arrays that no
- * cache can hold. On the CPU one thread a core streams memory of its own
- * socket; payload and traffic are both stated, since tools count differently. */
+ * cache can hold. GPUs are in membw_card.c; on the CPU one thread a core streams
+ * memory of its own socket. Payload and traffic are both stated, since tools
+ * count differently. */
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/json.h"
 #include "base/unit.h"
 #include "cards.h"
+#include "membw_card.h"
 #include "stats/samples.h"
 #include "stats/summary.h"
 
@@ -216,7 +218,7 @@ static enum status run(struct probe_ctx *ctx)
 	enum status st;
 
 	if (cards_are_gpus(ctx))
-		return cards_owe(ctx);
+		return cards_each(ctx, membw_card);
 	st = cards_open(ctx, &dev, (int)ctx->param_int(ctx, "threads"), NULL, &err);
 	if (st == ST_OK) {
 		st = run_card(ctx, dev, &err);
@@ -245,21 +247,14 @@ static struct support supported(struct probe_ctx *ctx)
 static double duration(struct probe_ctx *ctx)
 {
 	if (cards_are_gpus(ctx))
-		return 0;
+		return cards_have_driver(ctx) ? membw_card_duration(ctx) : 0;
 	return 1.5 * (double)ctx->param_int(ctx, "windows") * ctx->param_real(ctx, "window_s") + 10;
 }
 
 static const struct param params[] = {
 	{"size", PARAM_SIZE, "B", {"0", "0", "0"}, 0, 1e13, NULL, MSG_help_membw_size},
 	{"windows", PARAM_INT, "1", {"20", "100", "1200"}, 1, 100000, NULL, MSG_help_windows},
-	{"window_s",
-         PARAM_REAL,
-         "s",
-         {"0.05", "0.05", "0.05"},
-         0.0001,
-         60,
-         NULL,
-         MSG_help_window_s},
+	{"window_s", PARAM_REAL, "s", {"0.05", "0.05", "0.05"}, 1e-6, 60, NULL, MSG_help_window_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
 	{0},
 };
@@ -267,6 +262,12 @@ static const struct param params[] = {
 static const struct metric metrics[] = {
 	{"membw_triad_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
          "3 x bytes of one array / seconds of a pass; median of windows"},
+	{"membw_read_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
+         "bytes of an array / seconds of a pass that reads it; median of windows"},
+	{"membw_write_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
+         "bytes of an array / seconds of a pass that writes it; median of windows"},
+	{"membw_copy_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
+         "2 x bytes of an array / seconds of a pass that copies it; median of windows"},
 	{"cpu_membw_triad_gbs", "GB/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CPU,
          "3 x bytes of one array / seconds of a pass; median of windows; one socket"},
 	{0},
@@ -278,6 +279,7 @@ const struct probe probe_membw = {
 	.subject = SUBJECT_CARD,
 	.phase = "cards",
 	.exclusive = true,
+	.cards_together = true,
 	.seconds = {12, 18, 100},
 	.duration = duration,
 	.params = params,

@@ -528,30 +528,6 @@ static enum status memtest_card(struct card_unit *unit)
 
 /* --- the probe ----------------------------------------------------------------------------------- */
 
-static const char *const *subjects(struct probe_ctx *ctx)
-{
-	const char *const *all = cards_subjects(ctx);
-	const char **gpus;
-	int n = 0, kept = 0;
-
-	while (all[n])
-		n++;
-	gpus = arena_array(ctx->arena, (size_t)n + 1, sizeof(*gpus));
-	for (int i = 0; i < n; i++)
-		if (!str_starts(all[i], "cpu-"))
-			gpus[kept++] = all[i];
-	return gpus;
-}
-
-static struct support supported(struct probe_ctx *ctx)
-{
-	struct support s = {.yes = cards_have_driver(ctx)};
-
-	if (!s.yes)
-		cards_reason(ctx, &s.reason);
-	return s;
-}
-
 static enum status run(struct probe_ctx *ctx)
 {
 	return cards_each(ctx, memtest_card);
@@ -595,7 +571,7 @@ const struct probe probe_memtest = {
 	.duration = duration,
 	.params = params,
 	.metrics = metrics,
-	.subjects = subjects,
-	.supported = supported,
+	.subjects = cards_gpus,
+	.supported = cards_support,
 	.run = run,
 };

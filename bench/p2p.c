@@ -201,24 +201,15 @@ static enum status run(struct probe_ctx *ctx)
 	return st;
 }
 
-static struct support supported(struct probe_ctx *ctx)
-{
-	struct support s = {.yes = cards_have_driver(ctx)};
-
-	if (!s.yes)
-		cards_reason(ctx, &s.reason);
-	return s;
-}
-
 /* Pairs of the cards that can be counted without a driver; the host's path. */
 static double duration(struct probe_ctx *ctx)
 {
-	const char *const *all = cards_subjects(ctx);
+	const char *const *all = cards_gpus(ctx);
 	double window = ctx->param_real(ctx, "window_s"), n = 0;
 	double samples = 1 + (double)ctx->param_int(ctx, "samples");
 
-	for (int i = 0; all[i]; i++)
-		n += !str_starts(all[i], "cpu-");
+	while (all[(int)n])
+		n++;
 	/* Seven kinds of copies, latencies of some milliseconds, checks as long again. */
 	return 5 + n * (n - 1) * samples * (6 * 2 * window + 3 * 0.02) + n * 2 * samples * 0.1;
 }
@@ -306,6 +297,6 @@ const struct probe probe_p2p = {
 	.duration = duration,
 	.params = params,
 	.metrics = metrics,
-	.supported = supported,
+	.supported = cards_support,
 	.run = run,
 };

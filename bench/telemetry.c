@@ -54,6 +54,13 @@ void telemetry_open(struct telemetry *t, struct arena *arena, const struct gpu_s
 	watch_xids(t);
 }
 
+void telemetry_close(struct telemetry *t)
+{
+	if (t->events)
+		NVML_ASK(&t->nvml, event_set_free, t->events);
+	t->events = NULL;
+}
+
 /* --- a stretch --------------------------------------------------------------------- */
 
 static int64_t heat(const struct telemetry *t)

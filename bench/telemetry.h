@@ -46,6 +46,7 @@ struct telemetry {
 /* Never an error: says in `why` what is missing. */
 void telemetry_open(struct telemetry *t, struct arena *arena, const struct gpu_search *where,
                     const struct clock_source *clock, const char *pci);
+void telemetry_close(struct telemetry *t);
 /* Begins a stretch; takes the sample that is due; ends it. */
 void telemetry_begin(struct telemetry *t);
 void telemetry_poll(struct telemetry *t);

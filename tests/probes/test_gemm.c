@@ -166,11 +166,11 @@ static void gpus_owe_their_figures(void **state)
 	}
 	assert_int_equal(h.n_readings, owed);
 	assert_true(owed >= 6);
-	/* With a driver the reason is another one. */
+	/* With a libcuda that is none the reason is another one. */
 	harness_clear(&h);
 	h.ctx.lib_dir = BINARY_DIR "/tests/probes/right_blas";
 	harness_run(&h, ST_OK);
-	harness_expect(&h, "gemm_fp64_tflops", OUTCOME_NOT_MEASURED, "cuda_not_built");
+	harness_expect(&h, "gemm_fp64_tflops", OUTCOME_NOT_MEASURED, "card_refused");
 	harness_release(&h);
 }
 
@@ -325,16 +325,10 @@ static void freivalds_sees_nan_and_swaps(void **state)
 static void what_it_cannot_read_is_refused(void **state)
 {
 	struct product p;
-	struct freivalds f;
 	struct error err = {0};
 
 	(void)state;
 	product_init(&p);
-	p.job.format = NUMBER_FP8;
-	assert_int_equal(freivalds_init(&f, p.dev, &p.job, 5, &err), ST_UNSUPPORTED);
-	assert_non_null(strstr(err.text.data, "fp8"));
-	freivalds_release(&f);
-	error_release(&err);
 	/* Buffers are guarded. */
 	assert_int_equal(p.dev->ops->read(p.dev, &p.a, p.a.bytes - 1, p.host, 2, &err), ST_RANGE);
 	error_release(&err);

@@ -83,7 +83,7 @@ static void gpus_owe_their_figure(void **state)
 	h.ctx.lib_dir = "/nonexistent";
 	assert_true(probe_membw.supported(&h.ctx).yes);
 	harness_run(&h, ST_OK);
-	assert_int_equal(h.n_readings, 1);
+	assert_int_equal(h.n_readings, 4);
 	assert_string_equal(harness_expect(&h, "membw_triad_gbs", OUTCOME_NOT_MEASURED, "no_driver")
 	                            ->subject.id,
 	                    "*");

@@ -142,17 +142,21 @@ nvml_result nvmlDeviceRegisterEvents(nvml_device device, unsigned long long type
 nvml_result nvmlEventSetWait_v2(nvml_event_set set, nvml_event *event, unsigned timeout_ms)
 {
 	int result = machine_enter("nvmlEventSetWait_v2", NULL);
+	uint32_t watched = ((struct event_set *)set)->cards;
 
 	if (result)
 		return machine_leave(result);
-	for (struct fault *f = NULL; (f = fault_next(f, FAULT_XID, -1));)
-		if (f->card >= 0 && ((struct event_set *)set)->cards & 1u << f->card &&
-		    nvml_seconds() >= f->from_s && !f->seen++) {
-			*event = (nvml_event){.device = (nvml_device)&node.cards[f->card],
-			                      .type = NVML_EVENT_XID,
-			                      .data = (unsigned long long)f->number};
-			return machine_leave(NVML_OK);
-		}
+	for (struct fault *f = NULL; watched && (f = fault_next(f, FAULT_XID, -1));) {
+		/* Any card: the first that is watched. */
+		int card = f->card >= 0 ? f->card : __builtin_ctz(watched);
+
+		if (!(watched & 1u << card) || nvml_seconds() < f->from_s || f->seen++)
+			continue;
+		*event = (nvml_event){.device = (nvml_device)&node.cards[card],
+		                      .type = NVML_EVENT_XID,
+		                      .data = (unsigned long long)f->number};
+		return machine_leave(NVML_OK);
+	}
 	host_now += timeout_ms * 1e6;
 	return machine_leave(NVML_TIMEOUT);
 }
