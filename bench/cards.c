@@ -24,6 +24,12 @@ static const char **gpu_addresses(struct probe_ctx *ctx, int *count)
 	int n = 0;
 
 	*count = 0;
+	if (ctx->assumed_cards) {
+		list = arena_array(ctx->arena, (size_t)ctx->assumed_cards + 1, sizeof(*list));
+		for (int i = 0; i < ctx->assumed_cards; i++)
+			list[(*count)++] = arena_strf(ctx->arena, "card-%d", i);
+		return list;
+	}
 	while (names[n])
 		n++;
 	if (n == 0)
@@ -41,7 +47,8 @@ bool cards_have_driver(struct probe_ctx *ctx)
 {
 	struct gpu_search where = {ctx->lib_dir, ctx->sys_root};
 
-	return gpu_lib_find(ctx->arena, &where, libcuda, "cuda_runtime") != NULL;
+	return ctx->assumed_cards > 0 ||
+	       gpu_lib_find(ctx->arena, &where, libcuda, "cuda_runtime") != NULL;
 }
 
 const char *const *cards_subjects(struct probe_ctx *ctx)
@@ -235,7 +242,8 @@ enum status cards_each(struct probe_ctx *ctx, enum status (*measure)(struct card
 	struct gpu_search where = {ctx->lib_dir, ctx->sys_root};
 	struct cuda *cuda = arena_alloc(ctx->arena, sizeof(*cuda));
 	struct card_unit unit = {.ctx = ctx, .cuda = cuda, .where = &where};
-	bool all = strcmp(ctx->subject_id, CARDS_ALL) == 0;
+	const char *subject = ctx->subject_id;
+	bool all = strcmp(subject, CARDS_ALL) == 0;
 	struct error err = {0};
 	enum status st;
 
@@ -251,9 +259,13 @@ enum status cards_each(struct probe_ctx *ctx, enum status (*measure)(struct card
 			all ? cuda_card_read(cuda, ctx->arena, i, &unit.card, &err)
 			    : cuda_card_find(cuda, ctx->arena, ctx->subject_id, &unit.card, &err);
 
+		/* Raw files are named after it. */
+		if (all && found == ST_OK)
+			ctx->subject_id = unit.card.pci;
 		st = found == ST_OK ? measure(&unit)
 		                    : owe_unit(ctx, cuda,
 		                               all ? tmpf("cuda-%d", i) : ctx->subject_id, &err);
+		ctx->subject_id = subject;
 		error_release(&err);
 	}
 	return st;

@@ -473,7 +473,7 @@ static const struct param params[] = {
 	{"short_windows",
          PARAM_INT,
          "1",
-         {"6", "10", "120"},
+         {"4", "10", "120"},
          1,
          100000,
          NULL,

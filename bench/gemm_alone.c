@@ -23,7 +23,7 @@ static const struct param params[] = {
          65536,
          NULL,
          MSG_help_gemm_card_order},
-	{"windows", PARAM_INT, "1", {"3", "10", "60"}, 1, 100000, NULL, MSG_help_windows},
+	{"windows", PARAM_INT, "1", {"2", "10", "60"}, 1, 100000, NULL, MSG_help_windows},
 	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-6, 60, NULL, MSG_help_window_s},
 	{0},
 };
@@ -40,7 +40,7 @@ const struct probe probe_gemm_alone = {
 	.subject = SUBJECT_CARD,
 	.phase = "cards",
 	.exclusive = true,
-	.seconds = {4, 8, 40},
+	.seconds = {3, 8, 40},
 	.duration = duration,
 	.params = params,
 	.metrics = metrics,

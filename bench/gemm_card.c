@@ -70,10 +70,10 @@ double gemm_card_duration(struct probe_ctx *ctx)
 {
 	struct gemm_plan first = plan_for(ctx, true), other = plan_for(ctx, false);
 	double order = (double)first.order / 8192;
-	double host = 6 * order * order;
+	double host = 3 * order * order;
 	double peaks = 3 * (first.peak_windows + 3) * first.window_s / 5;
 
-	return 20 + first.warmup_s / 2 + 1.05 * first.windows * first.window_s +
+	return 10 + first.warmup_s / 2 + 1.05 * first.windows * first.window_s +
 	       (PRECISIONS - 1) * 1.05 * (other.windows + 3) * other.window_s +
 	       PRECISIONS * (host + peaks);
 }

@@ -230,16 +230,18 @@ enum status nvlink_facts(struct gpus *g, struct gpu_card *card)
 
 /* --- PCIe ------------------------------------------------------------------------------------ */
 
-#define COPY_BYTES ((size_t)2 << 20)
-#define COPIES     64  /* a round: some milliseconds of a fast link */
-#define ROUNDS     200 /* at most, and no longer than WAKE_NS */
-#define WAKE_NS    (NS_PER_S)
+#define COPY_BYTES  (2 << 20) /* of a real card; on stand-ins divided as their memory is */
+#define LEAST_BYTES ((size_t)4096)
+#define COPIES      64  /* a round: some milliseconds of a fast link */
+#define ROUNDS      200 /* at most, and no longer than WAKE_NS */
+#define WAKE_NS     (NS_PER_S)
 
 struct load {
 	cu_context context;
 	cu_stream stream;
 	cu_ptr device;
 	void *host;
+	size_t bytes;
 };
 
 struct pcie {
@@ -256,12 +258,15 @@ static enum status load_open(struct gpus *g, const struct gpu_card *card, struct
 	struct cuda *cuda = &g->cuda;
 	enum status st = cuda_context(cuda, card->cu.device, &l->context, err);
 
+	l->bytes = (size_t)(COPY_BYTES / g->memory_scale);
+	if (l->bytes < LEAST_BYTES)
+		l->bytes = LEAST_BYTES;
 	if (st == ST_OK)
 		st = CUDA_TRY(cuda, err, stream_create, &l->stream, CU_STREAM_INDEPENDENT);
 	if (st == ST_OK)
-		st = CUDA_TRY(cuda, err, alloc, &l->device, COPY_BYTES);
+		st = CUDA_TRY(cuda, err, alloc, &l->device, l->bytes);
 	if (st == ST_OK)
-		st = CUDA_TRY(cuda, err, host_alloc, &l->host, COPY_BYTES, 0);
+		st = CUDA_TRY(cuda, err, host_alloc, &l->host, l->bytes, 0);
 	return st;
 }
 
@@ -305,7 +310,7 @@ static enum status read_under_load(struct gpus *g, const struct gpu_card *card, 
 		if (p->rounds && clock_now(g->ctx->clock) > until)
 			break;
 		for (int i = 0; i < COPIES && st == ST_OK; i++)
-			st = CUDA_TRY(&g->cuda, err, copy_to_device, l.device, l.host, COPY_BYTES,
+			st = CUDA_TRY(&g->cuda, err, copy_to_device, l.device, l.host, l.bytes,
 			              l.stream);
 		read_generation(g, card, p);
 		if (st == ST_OK)

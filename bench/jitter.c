@@ -1,7 +1,8 @@
 /* jitter: CPU time that someone else took. A thread pinned to each CPU reads
  * the clock without rest; a gap in its readings is time it did not run, be it
  * an interrupt, another process, a cgroup quota or a hypervisor. What the
- * hypervisor admits to (steal time) is read beside it. */
+ * hypervisor admits to (steal time) is read beside it. The same is then done on the
+ * SMs of the cards (jitter_cards.c). */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "gaps.h"
 #include "hw/host.h"
 #include "hw/pool.h"
+#include "jitter_cards.h"
 #include "stats/samples.h"
 #include "stats/summary.h"
 
@@ -274,14 +276,12 @@ static enum status watch_and_emit(struct probe_ctx *ctx, struct error *err)
 	return st == ST_OK ? emit_steal(ctx, &w) : st;
 }
 
-static enum status run(struct probe_ctx *ctx)
+static enum status run_cpus(struct probe_ctx *ctx)
 {
 	struct error err = {0};
 	struct reason reason;
-	enum status st = cards_owe(ctx);
+	enum status st;
 
-	if (st != ST_OK)
-		return st;
 	/* A virtual clock stands still while a thread spins. */
 	if (ctx->clock != &clock_system) {
 		reason_set(ctx, &reason, MSG_virtual_clock);
@@ -296,6 +296,14 @@ static enum status run(struct probe_ctx *ctx)
 	return st;
 }
 
+/* The CPUs first: a driver that is started has threads of its own. */
+static enum status run(struct probe_ctx *ctx)
+{
+	enum status st = run_cpus(ctx);
+
+	return st == ST_OK ? jitter_cards(ctx) : st;
+}
+
 static struct support supported(struct probe_ctx *ctx)
 {
 	(void)ctx;
@@ -308,7 +316,8 @@ static double duration(struct probe_ctx *ctx)
 	int count;
 
 	choose_cpus(ctx, &count);
-	return ctx->param_real(ctx, "seconds") * (together ? 1 : count) + 1;
+	return ctx->param_real(ctx, "seconds") * (together ? 1 : count) + 1 +
+	       jitter_cards_duration(ctx);
 }
 
 static const struct param params[] = {
@@ -329,6 +338,9 @@ static const struct param params[] = {
          0,
          "together|in_turn",
          MSG_help_jitter_mode},
+	{"card_s", PARAM_REAL, "s", {"0.2", "2", "20"}, 0.05, 3600, NULL, MSG_help_jitter_card_s},
+	{"fma_s", PARAM_REAL, "s", {"0.02", "0.05", "0.2"}, 1e-6, 1, NULL, MSG_help_jitter_fma_s},
+	{"hang_s", PARAM_REAL, "s", {"10", "10", "30"}, 0.01, 3600, NULL, MSG_help_hang},
 	{0},
 };
 
@@ -340,7 +352,14 @@ static const struct metric metrics[] = {
 	{"jitter_steal", "1", BETTER_LOWER, SUBJECT_NODE, BACKEND_ANY,
          "steal time of all CPUs / their time, from /proc/stat over the run"},
 	{"jitter_card_stolen", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
-         "time a resident kernel did not run / time it was watched"},
+         "time a resident kernel did not run / time it was watched; worst SM, the card alone and "
+         "all cards at once"},
+	{"jitter_card_longest_us", "us", BETTER_LOWER, SUBJECT_CARD, BACKEND_CUDA,
+         "longest time a resident kernel did not run; worst SM"},
+	{"jitter_card_sm_share", "1", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
+         "SMs that ran a kernel / SMs the driver says the card has"},
+	{"jitter_card_together", "1", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA,
+         "FP32 multiply-adds a second with all cards of the node at work / with this one alone"},
 	{0},
 };
 

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 
-/* Bytes of a copy: the driver's own transfers are smaller than that by far; not
- * below what takes longer than starting a copy. */
+/* Bytes of a copy on stand-ins, unless fewer are asked for: below that, starting a
+ * copy takes longer than the copy. */
 #define LEAST_BYTES ((uint64_t)2 << 20)
 /* Of the table, by the metric of each kind. */
 static const struct {
@@ -136,11 +136,13 @@ static enum status measure_node(struct p2p *p)
 {
 	struct probe_ctx *ctx = p->team.ctx;
 	size_t n = (size_t)p->team.count;
-	uint64_t bytes = (uint64_t)((double)ctx->param_int(ctx, "bytes") / p->team.memory_scale);
+	uint64_t asked = (uint64_t)ctx->param_int(ctx, "bytes");
+	uint64_t bytes = (uint64_t)((double)asked / p->team.memory_scale);
+	uint64_t least = asked < LEAST_BYTES ? asked : LEAST_BYTES;
 	struct p2p_links *before;
 	enum status st;
 
-	p->bytes = (bytes < LEAST_BYTES ? LEAST_BYTES : bytes) / 4096 * 4096;
+	p->bytes = (bytes < least ? least : bytes) / 4096 * 4096;
 	p->samples = (int)ctx->param_int(ctx, "samples");
 	p->window_s = ctx->param_real(ctx, "window_s");
 	p->cards = arena_array(ctx->arena, n, sizeof(*p->cards));

@@ -67,6 +67,9 @@ struct finding {
 	int attempt;
 	bool recovered;                 /* replaced a lost reading: warn: recovered */
 	const struct reading *evidence; /* the deciding reading, or NULL */
+	/* What is to blame for this slow pair of nodes (a line of scorecard.localised
+	 * that names it without doubt), or NULL. */
+	const char *culprit;
 	/* The operating point the rule's group chose on the node of the evidence;
 	 * NULL: no group, no point meets its conditions, or a figure of many. */
 	const char *point;
@@ -100,6 +103,61 @@ struct criterion_result {
 	enum verdict period_verdict;
 	struct coverage period_coverage;
 	bool has_period;
+};
+
+/* What can be to blame for slow pairs of nodes. */
+#define CULPRIT_LIST(X)                                                                            \
+	X(NODE, "node")       /* all its pairs */                                                  \
+	X(NIC, "nic")         /* those over one NIC of a node */                                   \
+	X(LINK, "link")       /* one pair: cable, port, or route */                                \
+	X(LEAF, "leaf")       /* every pair with an end in the group */                            \
+	X(UPLINK, "uplink")   /* pairs that leave the group */                                     \
+	X(RAIL, "rail")       /* the same NIC of all nodes */                                      \
+	X(INCAST, "incast")   /* many senders at once, not the receiver */                         \
+	X(NOTHING, "nothing") /* noise, a one-off disturbance */
+
+enum culprit_kind {
+#define X(name, text) CULPRIT_##name,
+	CULPRIT_LIST(X)
+#undef X
+};
+
+#define CULPRIT_WAY_LIST(X)                                                                        \
+	X(BOTH, "both")                                                                            \
+	X(SENDS, "sends") /* what leaves it is slow; of a link: from node to peer */               \
+	X(RECEIVES, "receives")
+
+enum culprit_way {
+#define X(name, text) CULPRIT_WAY_##name,
+	CULPRIT_WAY_LIST(X)
+#undef X
+};
+
+/* One explanation of slow pairs; names absent are NULL. */
+struct explanation {
+	enum culprit_kind kind;
+	const char *node, *nic;
+	const char *peer, *peer_nic; /* of a link */
+	const char *leaf;            /* of a leaf group or its uplink */
+	enum culprit_way way;
+	double way_odds;                  /* of this way, given the kind */
+	double depth, depth_lo, depth_hi; /* share lost, 95 % interval; NaN: nothing */
+	double odds;                      /* 0 to 1, over all explanations */
+	double level;                     /* what its pairs reach, in the unit; NaN: nothing */
+	int partners;                     /* nodes on the other side */
+	int64_t readings;
+};
+
+/* One thing wrong between nodes, by everything that may explain it. */
+struct localised {
+	const char *metric, *unit;
+	const char *point;  /* operating point of its readings, or NULL */
+	bool identified;    /* the first explanation is it: its odds leave no doubt */
+	const char *text;   /* one line: who, how deep, by what evidence */
+	double healthy;     /* what sound pairs reach, in the unit */
+	int64_t pairs, due; /* unordered pairs measured, and there are */
+	const struct explanation *explanations; /* likeliest first */
+	int n_explanations;
 };
 
 struct scorecard {
@@ -138,10 +196,15 @@ struct scorecard {
 	/* Required findings that decide, most important first: culprits. */
 	const struct finding *const *culprits;
 	int64_t n_culprits;
+	/* What is to blame for slow pairs, by metric in the order of the journal. */
+	const struct localised *localised;
+	int n_localised;
 };
 
 const char *verdict_name(enum verdict verdict);
 bool verdict_parse(const char *name, enum verdict *verdict);
 const char *overall_name(enum overall overall);
+const char *culprit_kind_name(enum culprit_kind kind);
+const char *culprit_way_name(enum culprit_way way);
 
 #endif

@@ -52,6 +52,8 @@ struct param {
 
 enum stage { STAGE_LOADING, STAGE_PREPARING, STAGE_MEASURING, STAGES };
 
+#define PEER_TEXT_MAX 32768
+
 /* What a probe may use. Function members are filled by whoever runs it. */
 struct probe_ctx {
 	const struct probe *probe;
@@ -66,7 +68,10 @@ struct probe_ctx {
 	                          NULL when the probe has no storage path */
 	const char *lib_dir;    /* look for vendor libraries only here, or NULL */
 	const char *sys_root;   /* prefix of /proc and /sys, "" on a real machine */
-	bool simulated;         /* a stand-in was loaded: set by hw, read by emit */
+	int assumed_cards;      /* for the plan of other nodes: so many GPUs, whatever is
+	                          here; 0: as found */
+	bool simulated;         /* a stand-in was loaded (set by cards_cuda), or sys_root is
+	                          not the machine's own; read by emit */
 
 	/* Parameter by name: the row's default for the budget, or what was set.
 	 * Asking for a name that has no row is a bug and ends the child. */
@@ -85,6 +90,18 @@ struct probe_ctx {
 	/* Saves raw samples as <run>/raw/<node>/<name>; fills `raw` (arena). */
 	enum status (*save_raw)(struct probe_ctx *ctx, const char *name, const char *data,
 	                        size_t len, struct raw_file *raw);
+
+	/* Probes of pairs and groups: who takes part, by node, this child as
+	 * peers[self_index]; the first emits for all. Other probes: n_peers 0. */
+	const char *const *peers;
+	int n_peers, self_index;
+	double ahead_s; /* our wall clock minus that of peers[0]; NaN: not known */
+	/* Small texts between the children of one unit, relayed by the
+	 * coordinator, those of one sender in order; at most PEER_TEXT_MAX bytes.
+	 * recv: ST_TIMEOUT after `seconds`; the text lives as long as the arena. */
+	enum status (*send_text)(struct probe_ctx *ctx, int to, const char *text);
+	enum status (*recv_text)(struct probe_ctx *ctx, int from, double seconds,
+	                         const char **text);
 	void *self; /* of the runner */
 };
 
@@ -108,6 +125,8 @@ struct probe {
 	bool exclusive;            /* nothing else of this node runs meanwhile */
 	bool cards_together;       /* … but its units on GPUs, all of them at the same time:
 	                              they share power and air, as under the customer's load */
+	bool all_nodes;            /* its units are of all nodes together, a child on each;
+	                              so are those about a pair, on the two */
 	bool needs_storage;        /* gets a scratch directory on a storage path */
 	double seconds[BUDGETS];   /* expected duration of one unit, for the plan */
 	/* The same with the parameters as set; NULL: seconds[] holds anyway. */

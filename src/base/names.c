@@ -12,6 +12,8 @@ static const char *const origins[] = {ORIGIN_LIST(X)};
 static const char *const betters[] = {BETTER_LIST(X)};
 static const char *const stats[] = {STAT_LIST(X)};
 static const char *const verdicts[] = {VERDICT_LIST(X)};
+static const char *const culprit_kinds[] = {CULPRIT_LIST(X)};
+static const char *const culprit_ways[] = {CULPRIT_WAY_LIST(X)};
 #undef X
 static const char *const overalls[] = {"ACCEPT", "REJECT", "INCOMPLETE"};
 
@@ -56,6 +58,16 @@ WORDS(verdict, verdict, verdicts)
 const char *overall_name(enum overall overall)
 {
 	return word(overalls, COUNT(overalls), (int)overall);
+}
+
+const char *culprit_kind_name(enum culprit_kind kind)
+{
+	return word(culprit_kinds, COUNT(culprit_kinds), (int)kind);
+}
+
+const char *culprit_way_name(enum culprit_way way)
+{
+	return word(culprit_ways, COUNT(culprit_ways), (int)way);
 }
 
 struct reading reading_init(void)

@@ -55,6 +55,7 @@ struct proc {
 	pid_t guard_pid; /* as it was, with its start time */
 	uint64_t guard_start;
 	int link, channel, err_fd;
+	int input; /* the other end of the child's stdin, -1: not kept */
 	struct liner lines;
 	struct capture err;
 	struct proc_end end;
@@ -100,6 +101,23 @@ static int request_fd(const char *text, struct error *err)
 	return -1;
 }
 
+/* The same as a stream that stays open: *kept is our end of it. */
+static int request_stream(const char *text, int *kept, struct error *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return error_errno(err, "socketpair", errno), -1;
+	*kept = ends[0];
+	/* Nobody reads yet: what does not fit would wait for ever. */
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	if (fd_write_all(ends[0], text, strlen(text)) == ST_OK)
+		return ends[1];
+	error_errno(err, "request", errno);
+	close(ends[1]);
+	return -1;
+}
+
 static const char **guard_argv(struct arena *a, const struct proc_spec *spec, const struct proc *p)
 {
 	size_t n = 0, i = 0;
@@ -124,7 +142,8 @@ static const char **guard_argv(struct arena *a, const struct proc_spec *spec, co
 static enum status launch_guard(struct proc *p, const struct proc_spec *spec, struct error *err)
 {
 	int link[2] = {-1, -1}, channel[2] = {-1, -1}, errs[2] = {-1, -1};
-	int request = request_fd(spec->request, err);
+	int request = spec->keep_input ? request_stream(spec->request, &p->input, err)
+	                               : request_fd(spec->request, err);
 	struct arena arena = {0};
 	struct launch l = {
 		.path = spec->exe, .n_fds = GUARD_FDS, .new_session = true, .clean_env = true};
@@ -182,7 +201,7 @@ static struct proc *proc_new(const struct proc_spec *spec)
 	if (!p->label || !p->scratch)
 		die_nomem();
 	p->guard = -1;
-	p->link = p->channel = p->err_fd = -1;
+	p->link = p->channel = p->err_fd = p->input = -1;
 	p->lines = (struct liner){.limit = LINE_LIMIT, .on_line = spec->on_line, .arg = spec->arg};
 	p->err.limit = ERR_LIMIT;
 	p->end.exit_code = -1;
@@ -288,7 +307,18 @@ static void finish(struct proc *p)
 	if (!p->ended)
 		p->end.seconds = (double)(clock_now(&clock_system) - p->start_ns) / NS_PER_S;
 	forget(p);
+	close_fd(&p->input);
 	p->state = DONE;
+}
+
+bool proc_send(struct proc *p, const char *data, size_t len)
+{
+	ssize_t n = p->input < 0 ? -1 : send(p->input, data, len, MSG_NOSIGNAL);
+
+	/* Half a line would spoil all that follow. */
+	if (n >= 0 && (size_t)n < len)
+		close_fd(&p->input);
+	return n >= 0 && (size_t)n == len;
 }
 
 static bool is_guard(pid_t pid)

@@ -69,6 +69,16 @@ void str_add(struct str *s, const char *text)
 	str_addn(s, text, strlen(text));
 }
 
+void str_drop(struct str *s, size_t n)
+{
+	if (n > s->len)
+		n = s->len;
+	if (n == 0)
+		return;
+	memmove(s->data, s->data + n, s->len - n + 1);
+	s->len -= n;
+}
+
 void str_addc(struct str *s, char c)
 {
 	str_addn(s, &c, 1);

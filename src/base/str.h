@@ -29,6 +29,7 @@ char *str_detach(struct str *s);
 
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t len);
+void str_drop(struct str *s, size_t n); /* the first n bytes, at most all */
 void str_addc(struct str *s, char c);
 void str_pad(struct str *s, char c, size_t count);
 void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -21,6 +21,8 @@ const struct metric_set *cli_metrics(void);
 
 /* The number of the signal that asked us to stop, 0 before. */
 extern volatile sig_atomic_t cli_signal;
+/* The process is to end by _exit: a library of MPI would wait for the dead. */
+extern bool cli_leave;
 void cli_catch_signals(void);
 
 /* Terminal options of stdout: width, colour (tty, NO_COLOR), UTF-8. */
@@ -52,9 +54,6 @@ enum status cli_write_report(const char *format, const char *file, const struct 
 
 /* What a run is judged by when no profile was named. */
 #define DEFAULT_PROFILE "thousand-card"
-
-/* A word that the option row has checked. */
-enum budget cli_budget(const char *name);
 
 /* The exit code that fits a status that ended a command. */
 int cli_status_code(enum status st);

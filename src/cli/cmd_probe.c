@@ -17,6 +17,7 @@ static const struct option_row rows[] = {
 	{"budget", OPTION_WORD, NULL, 0, 0, "quick|standard|soak", MSG_opt_budget},
 	{"storage", OPTION_EACH, "PATH", 0, 0, NULL, MSG_opt_storage},
 	{"lib-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_lib_dir},
+	{"sys-root", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_sys_root},
 	{0},
 };
 
@@ -51,7 +52,7 @@ static enum status parse(struct arena *arena, const struct options *o, const str
 		st = setting_parse(&settings[i], arena, probe_table, probe, texts[i], err);
 	request->settings = settings;
 	request->n_settings = n;
-	request->budget = cli_budget(option_text(o, "budget", "quick"));
+	request->budget = budget_named(option_text(o, "budget", "quick"));
 	info->storage = option_list(o, "storage", &info->n_storage);
 	if (st == ST_OK && probe->needs_storage && info->n_storage == 0)
 		st = error_set(err, ST_USAGE, MSG_probe_needs_storage, probe->name);
@@ -63,7 +64,7 @@ static int probe(const struct options *o, struct error *err)
 	const struct probe *chosen[] = {NULL, NULL};
 	struct arena arena = {0};
 	struct run_info info = {0};
-	struct plan_request request = {.probes = chosen, .info = &info, .sys_root = ""};
+	struct plan_request request = {.probes = chosen, .info = &info};
 	struct plan plan;
 	struct progress_view view;
 	struct coord_result result = {0};
@@ -82,6 +83,7 @@ static int probe(const struct options *o, struct error *err)
 		return cli_status_code(st);
 	request.node = local_node_name(&arena);
 	request.lib_dir = option_text(o, "lib-dir", NULL);
+	request.sys_root = option_text(o, "sys-root", "");
 	st = parse(&arena, o, chosen[0], &request, &info, err);
 	if (st == ST_OK)
 		st = plan_make(&plan, &arena, &request, err);

@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "base/unit.h"
 #include "cli/cli.h"
+#include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/run_cluster.h"
 #include "cli/run_setup.h"
 #include "coord/coord.h"
 #include "run/journal.h"
@@ -23,47 +25,20 @@ static const struct option_row rows[] = {
 	{"skip", OPTION_LIST, "a,b", 0, 0, NULL, MSG_opt_skip},
 	{"budget", OPTION_WORD, NULL, 0, 0, "quick|standard|soak", MSG_opt_budget},
 	{"set", OPTION_EACH, "probe.key=value", 0, 0, NULL, MSG_opt_set},
+	{"suite", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_suite},
 	{"vendor", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_vendor},
+	{"pairs", OPTION_WORD, NULL, 0, 0, "sample|all", MSG_opt_pairs},
+	{"lost-after", OPTION_INT, "SECONDS", 1, 3600, NULL, MSG_opt_lost_after},
+	{"comm-module", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_comm_module},
 	{"resume", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_resume},
 	{"dry-run", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_dry_run},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
 	{"lib-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_lib_dir},
+	{"sys-root", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_sys_root},
+	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	{0},
 };
-
-/* --- the plan, in words ----------------------------------------------------- */
-
-static void print_plan(FILE *to, const struct run_setup *s)
-{
-	const struct plan *plan = &s->plan;
-
-	fprintf(to, "%s\n",
-	        say(MSG_plan_head, s->info.budget, fmt_duration(plan->seconds), s->dir));
-	if (s->info.expected_nodes > 1)
-		fprintf(to, "%s\n",
-		        say(MSG_plan_one_node,
-		            tmpf("%lld", (long long)s->info.expected_nodes - 1)));
-	for (int i = 0; i < plan->count; i++) {
-		const struct unit *u = &plan->units[i];
-		const char *what =
-			u->subject ? tmpf("%s %s", u->probe->name, u->subject) : u->probe->name;
-
-		if (u->state == UNIT_RUN && u->subject && strcmp(u->subject, "*") == 0)
-			continue; /* only says what cards are missing */
-		if (u->state == UNIT_OUT)
-			fprintf(to, "%s\n", say(MSG_plan_out, u->probe->name, u->reason.text));
-		else if (u->state == UNIT_DONE)
-			fprintf(to, "%s\n", say(MSG_plan_done, what));
-		else if (u->bytes)
-			fprintf(to, "%s\n",
-			        say(MSG_plan_unit_bytes, what, fmt_duration(u->seconds),
-			            fmt_bytes(u->bytes), u->subject));
-		else
-			fprintf(to, "%s\n", say(MSG_plan_unit, what, fmt_duration(u->seconds)));
-	}
-	fflush(to);
-}
 
 /* --- storing --------------------------------------------------------------------- */
 
@@ -82,13 +57,6 @@ static enum status store_sync(void *arg, struct error *err)
 	return journal_sync(arg, err);
 }
 
-static enum status open_journal(struct journal **journal, struct run_setup *s, struct error *err)
-{
-	if (s->resume)
-		return journal_resume(journal, s->dir, ASSAY_VERSION, s->profile_sha256, err);
-	return journal_create(journal, s->dir, &s->info, err);
-}
-
 static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
 {
 	struct progress_view view;
@@ -99,7 +67,7 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 		.run_id = s->info.id,
 		.dir = s->dir,
 		.seed = s->seed,
-		.deadline_scale = 1,
+		.deadline_scale = s->deadline_scale,
 		.stop = &cli_signal,
 		.store = store_line,
 		.store_work = store_work,
@@ -148,37 +116,78 @@ static int judge(struct run_setup *s, const struct options *o, struct error *err
 }
 
 /* The run proper: from here on there is a directory, and so a scorecard. */
-static int run_planned(struct run_setup *s, const struct options *o, struct error *err)
+static int run_planned(struct run_setup *s, const struct options *o, struct comm *comm,
+                       struct error *err)
 {
 	struct error trouble = {0};
 	struct journal *journal;
+	bool all_alive = true, begun = true;
 	enum status st;
 	int code;
 
 	cli_catch_signals();
 	proc_init();
-	st = open_journal(&journal, s, err);
-	if (st != ST_OK)
-		return cli_status_code(st);
-	print_plan(stderr, s);
-	measure(s, journal, &trouble);
-	code = judge(s, o, err);
-	if (trouble.status != ST_OK)
-		log_note(MSG_run_trouble, str_text(&trouble.text), s->dir);
+	if (comm->size > 1) {
+		st = run_lead(s, o, comm, &all_alive, &begun, &trouble);
+	} else {
+		st = run_open_journal(&journal, s, &trouble);
+		begun = st == ST_OK;
+		if (begun) {
+			plan_print(stderr, s);
+			st = measure(s, journal, &trouble);
+		}
+	}
+	if (begun) {
+		code = judge(s, o, err);
+		if (trouble.status != ST_OK)
+			log_note(MSG_run_trouble, str_text(&trouble.text), s->dir);
+	} else {
+		code = cli_status_code(st);
+		*err = trouble;
+		trouble = (struct error){0};
+	}
 	error_release(&trouble);
+	fflush(NULL);
+	run_leave(comm, all_alive, code);
 	return code;
+}
+
+static int dry_run(const struct options *o, struct error *err)
+{
+	struct run_setup s = {.dry = true};
+	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
+
+	if (st == ST_OK && s.request.cluster)
+		plan_print_cluster(stdout, &s, strcmp(option_text(o, "pairs", ""), "all") == 0);
+	else if (st == ST_OK)
+		plan_print(stdout, &s);
+	run_setup_release(&s);
+	return cli_status_code(st);
 }
 
 static int run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {0};
-	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
-	int code = cli_status_code(st);
+	struct comm *comm = NULL;
+	enum status st;
+	int code;
 
-	if (st == ST_OK && option_given(o, "dry-run"))
-		print_plan(stdout, &s);
-	else if (st == ST_OK)
-		code = run_planned(&s, o, err);
+	if (option_given(o, "dry-run"))
+		return dry_run(o, err);
+	st = run_join(&comm, o, err);
+	if (st != ST_OK)
+		return cli_status_code(st);
+	if (comm->rank > 0)
+		return run_follow(comm, o, err);
+	s.world = comm->size;
+	st = run_setup_make(&s, o, o->argc, o->argv, err);
+	code = cli_status_code(st);
+	if (st == ST_OK) {
+		code = run_planned(&s, o, comm, err);
+	} else {
+		cluster_dismiss(comm);
+		run_leave(comm, true, code);
+	}
 	run_setup_release(&s);
 	return code;
 }

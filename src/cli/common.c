@@ -35,16 +35,10 @@ const struct metric_set *cli_metrics(void)
 
 /* --- words ------------------------------------------------------------ */
 
-enum budget cli_budget(const char *name)
-{
-	return strcmp(name, "quick") == 0  ? BUDGET_QUICK
-	       : strcmp(name, "soak") == 0 ? BUDGET_SOAK
-	                                   : BUDGET_STANDARD;
-}
-
 /* --- signals --------------------------------------------------------------------- */
 
 volatile sig_atomic_t cli_signal;
+bool cli_leave;
 
 static void on_signal(int number)
 {

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "cli/cli.h"
+#include "coord/comm.h"
 #include "coord/worker.h"
 
 /* To add a command: its file, a line in cli.h, a line here. */
@@ -64,6 +66,19 @@ static void print_error(const struct error *err)
 	str_release(&shown);
 }
 
+/* All ranks have the same command line: the first one complains. */
+static void keep_quiet(struct error *err)
+{
+	struct comm_launcher launcher;
+
+	comm_launcher_find(&launcher, getenv);
+	if (launcher.rank <= 0)
+		return;
+	error_release(err);
+	/* The launcher ends all with the first that ends: it shall have spoken. */
+	sleep(1);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	struct options *options;
@@ -75,6 +90,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	options = arena_alloc(&arena, sizeof(*options));
 	if (options_parse(options, &arena, command, argc, argv, &help, &err) != ST_OK) {
 		code = EXIT_USAGE;
+		keep_quiet(&err);
 	} else if (help) {
 		struct str out = {0};
 
@@ -92,7 +108,11 @@ static int run_command(const struct command *command, int argc, char **argv)
 	log_flush();
 	error_release(&err);
 	arena_release(&arena);
-	return cli_signal ? 128 + cli_signal : code;
+	code = cli_signal ? 128 + cli_signal : code;
+	comm_tell_exit(code);
+	if (cli_leave)
+		_exit(code);
+	return code;
 }
 
 int main(int argc, char **argv)

@@ -45,6 +45,16 @@ void progress_end(struct progress_view *v)
 	v->line_open = false;
 }
 
+void progress_line(struct progress_view *v, const char *text, bool transient)
+{
+	if (transient && v->tty) {
+		draw(v, text);
+	} else if (!transient) {
+		progress_end(v);
+		fprintf(stderr, "%s\n", text);
+	}
+}
+
 static const char *remaining(const struct coord_event *e)
 {
 	return e->remaining_s > 0 ? say(MSG_progress_left, fmt_duration(e->remaining_s)) : "";

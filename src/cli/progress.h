@@ -17,6 +17,8 @@ struct progress_view {
 
 void progress_init(struct progress_view *view);
 void progress_event(void *view, const struct coord_event *event);
+/* A line from elsewhere; a transient one is only for terminals. */
+void progress_line(struct progress_view *view, const char *text, bool transient);
 /* Clears the open line. */
 void progress_end(struct progress_view *view);
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/suite.h"
 
 #ifndef ASSAY_BUILD
 #define ASSAY_BUILD "unknown"
@@ -146,19 +147,32 @@ static enum status parse_settings(struct run_setup *s, struct error *err)
 	return st;
 }
 
-/* --storage-size is the short form of a setting. */
-static void gather_settings(struct run_setup *s, const struct options *o)
+/* Of two settings of one key the last holds: a suite's give way. --storage-size is
+ * the short form of a setting. */
+static enum status gather_settings(struct run_setup *s, const struct options *o, struct error *err)
 {
-	int n;
-	const char *const *given = option_list(o, "set", &n);
-	const char **all = arena_array(&s->arena, (size_t)n + 2, sizeof(*all));
-	const char *size = option_text(o, "storage-size", NULL);
+	const char *suite = option_text(o, "suite", NULL),
+		   *size = option_text(o, "storage-size", NULL);
+	int n, n_kept = 0;
+	const char *const *given = option_list(o, "set", &n), *const *kept = NULL;
+	const char **all;
+	enum status st = ST_OK;
 
-	memcpy(all, given, (size_t)n * sizeof(*all));
+	if (suite)
+		st = suite_read(&s->arena, suite, &kept, &n_kept, err);
+	if (st != ST_OK)
+		return st;
+	all = arena_array(&s->arena, (size_t)(n_kept + n) + 2, sizeof(*all));
+	for (int i = 0; i < n_kept; i++)
+		all[i] = kept[i];
+	for (int i = 0; i < n; i++)
+		all[n_kept + i] = given[i];
+	n += n_kept;
 	if (size)
 		all[n++] = arena_strf(&s->arena, "storage.size=%s", size);
 	s->info.settings = all;
 	s->info.n_settings = n;
+	return ST_OK;
 }
 
 static const char *default_dir(struct run_setup *s)
@@ -177,6 +191,7 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 {
 	struct run_info *info = &s->info;
 	struct str now = {0};
+	enum status st;
 
 	time_add_utc(&now, clock_wall(&clock_system));
 	info->created = arena_str(&s->arena, now.data);
@@ -188,12 +203,14 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 	if (info->profile && strchr(info->profile, '/'))
 		info->profile = absolute(&s->arena, info->profile);
 	info->budget = option_text(o, "budget", "standard");
-	info->expected_nodes = option_int(o, "nodes", 1);
+	info->expected_nodes = option_int(o, "nodes", s->world > 1 ? s->world : 1);
 	info->expected_cards = option_int(o, "cards", -1);
 	info->storage = option_list(o, "storage", &info->n_storage);
 	info->only = option_list(o, "only", &info->n_only);
 	info->skip = option_list(o, "skip", &info->n_skip);
-	gather_settings(s, o);
+	st = gather_settings(s, o, err);
+	if (st != ST_OK)
+		return st;
 	s->dir = absolute(&s->arena, option_text(o, "out", default_dir(s)));
 	return check_storage(s, err);
 }
@@ -201,9 +218,9 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 /* A resume keeps what run.json says: another plan would be another run. */
 static enum status resumed_run(struct run_setup *s, const struct options *o, struct error *err)
 {
-	static const char *const fixed[] = {"profile", "nodes", "cards",       "storage",
-	                                    "only",    "skip",  "budget",      "vendor",
-	                                    "out",     "set",   "storage-size"};
+	static const char *const fixed[] = {"profile", "nodes", "cards",        "storage",
+	                                    "only",    "skip",  "budget",       "vendor",
+	                                    "out",     "set",   "storage-size", "suite"};
 	enum status st;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
@@ -220,6 +237,15 @@ static enum status resumed_run(struct run_setup *s, const struct options *o, str
 		                 s->earlier.trouble ? s->earlier.trouble : "?");
 	s->info = s->earlier.info;
 	s->request.resume = &s->earlier;
+	return ST_OK;
+}
+
+/* Shorter deadlines would blame a real machine for what is our haste. */
+static enum status deadline_scale(struct run_setup *s, const struct options *o, struct error *err)
+{
+	if (option_given(o, "deadline-percent") && !*s->request.sys_root)
+		return error_set(err, ST_USAGE, MSG_option_needs, "deadline-percent", "sys-root");
+	s->deadline_scale = (double)option_int(o, "deadline-percent", 100) / 100;
 	return ST_OK;
 }
 
@@ -245,14 +271,20 @@ enum status run_setup_make(struct run_setup *s, const struct options *o, int arg
 	}
 	s->seed = strtoull(s->info.seed, NULL, 16);
 	s->request.probes = probe_table;
-	s->request.budget = cli_budget(s->info.budget);
+	s->request.budget = budget_named(s->info.budget);
 	s->request.node = local_node_name(&s->arena);
 	if (!s->resume)
 		s->info.host = s->request.node;
 	s->request.local_path = s->dir;
+	s->request.cluster = s->world > 1 || (s->dry && s->info.expected_nodes > 1);
+	if (s->dry && s->info.expected_cards > 0)
+		s->request.assumed_cards = (int)s->info.expected_cards;
 	s->request.info = &s->info;
 	s->request.lib_dir = option_text(o, "lib-dir", NULL);
-	s->request.sys_root = "";
+	s->request.sys_root = option_text(o, "sys-root", "");
+	st = deadline_scale(s, o, err);
+	if (st != ST_OK)
+		return st;
 	return plan_make(&s->plan, &s->arena, &s->request, err);
 }
 

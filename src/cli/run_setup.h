@@ -8,6 +8,8 @@
 #include "run/rundir.h"
 
 struct run_setup {
+	bool dry;  /* for a plan only, of the nodes and cards that were ordered */
+	int world; /* ranks of the launcher, set before; 0 and 1: this node alone */
 	struct arena arena;
 	struct run_info info;
 	struct plan_request request;
@@ -18,6 +20,7 @@ struct run_setup {
 	bool earlier_open;
 	const char *profile_sha256;
 	uint64_t seed;
+	double deadline_scale;
 };
 
 /* `setup` zeroed before; release it also after an error. */

@@ -16,11 +16,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "coord/card_names.h"
+#include "coord/keeper.h"
+#include "coord/owed.h"
 #include "coord/worker.h"
 
-#define MAX_METRICS   128
-#define PUMP_MS       200
-#define WAITING_LIMIT ((size_t)64 << 20)
+#define MAX_METRICS 128
+#define PUMP_MS     200
+#define IDLE_MS     5 /* where there is something to be done meanwhile */
 
 /* One unit being measured. */
 struct slot {
@@ -38,13 +40,10 @@ struct slot {
 struct coord {
 	const struct coord_options *o;
 	struct coord_result *result;
-	struct error *err;
 	struct arena arena; /* of the unit group at hand */
 	struct card_names cards;
-	struct str waiting; /* lines not saved yet, each with its newline */
-	size_t saved;       /* of those, bytes that are */
-	int64_t dropped;    /* lines beyond WAITING_LIMIT */
-	bool told;
+	struct keeper keeper;
+	struct slot *peer_slot; /* of the unit that works with peers, while it runs */
 	int64_t started;
 	int position, total;
 	double planned_done;
@@ -67,126 +66,34 @@ static void trouble(struct coord *c, const struct unit *unit, const char *text)
 	view(c, (struct coord_event){.kind = COORD_TROUBLE, .unit = unit, .text = text});
 }
 
-/* Saves what could not be saved before; false while something is left. */
-static bool store_waiting(struct coord *c, struct error *err)
-{
-	while (c->saved < c->waiting.len) {
-		const char *line = c->waiting.data + c->saved;
-		size_t len = strcspn(line, "\n");
-
-		if (c->o->store(c->o->store_arg, line, len, err) != ST_OK)
-			return false;
-		c->saved += len + 1;
-		c->result->readings++;
-	}
-	str_clear(&c->waiting);
-	c->saved = 0;
-	return true;
-}
-
-/* A full disk may have room again later: lines wait in memory, in their order,
- * the measurement goes on, and the trouble is said once. */
+/* Trouble with saving is said once; the measurement goes on. */
 static void store(struct coord *c, const struct unit *unit, const char *line, size_t len)
 {
 	struct error err = {0};
 
-	if (c->waiting.len + len < WAITING_LIMIT) {
-		str_addn(&c->waiting, line, len);
-		str_addc(&c->waiting, '\n');
-	} else {
-		c->dropped++;
-	}
-	if (!store_waiting(c, &err) && !c->told) {
+	if (!keeper_add(&c->keeper, line, len, &err))
 		trouble(c, unit, str_text(&err.text));
-		c->told = true;
-	}
-	error_release(&err);
-}
-
-/* The last try, and what is to be said when it fails. */
-static void store_end(struct coord *c)
-{
-	struct error err = {0};
-	int64_t lost = c->dropped;
-
-	if (!store_waiting(c, &err)) {
-		for (size_t i = c->saved; i < c->waiting.len; i++)
-			lost += c->waiting.data[i] == '\n';
-	}
-	if (lost) {
-		c->result->store_failed = true;
-		error_set(c->err, err.status ? err.status : ST_NOSPACE, MSG_store_failed,
-		          tmpf("%lld", (long long)lost), str_text(&err.text));
-	}
-	str_release(&c->waiting);
 	error_release(&err);
 }
 
 /* --- readings made here ----------------------------------------------------- */
 
-static void name_subject(const struct coord *c, const struct unit *u, const struct metric *m,
-                         struct subject *s)
-{
-	s->kind = m->subject;
-	s->id = "*";
-	if (m->subject == SUBJECT_NODE || m->subject == SUBJECT_ENVIRONMENT)
-		s->id = c->o->request->node;
-	else if (u->subject && m->subject == u->probe->subject)
-		s->id = u->subject;
-	if (m->subject != SUBJECT_CARD || !unit_on_gpu(u) || strcmp(s->id, "*") == 0)
-		return;
-	s->pci = u->subject;
-	s->id = card_names_find(&c->cards, u->subject);
-}
-
 static void owe(struct coord *c, const struct unit *u, const struct metric *m, enum outcome outcome,
                 const struct reason *reason)
 {
-	const char *node = c->o->request->node;
-	struct reading r = reading_init();
-	struct str line = {0}, time = {0};
+	const struct plan_request *request = c->o->request;
+	const struct owed_by by = {.node = request->node,
+	                           .writer = c->o->writer,
+	                           .simulated = request->sys_root && *request->sys_root,
+	                           .cards = &c->cards};
+	struct reading r;
+	struct str line = {0};
 
-	time_add_utc(&time, clock_wall(&clock_system));
-	r.time = time.data;
-	r.node = node;
-	r.writer = c->o->writer;
-	r.phase = u->probe->phase;
-	r.attempt = u->attempt;
-	r.work = u->work;
-	r.probe = u->probe->name;
-	name_subject(c, u, m, &r.subject);
-	r.metric = m->name;
-	r.unit = m->unit;
-	r.better = m->better;
-	r.outcome = outcome;
-	r.reason = *reason;
-	reading_format(&line, &r);
+	owed_line(&line, &r, &by, u, m, outcome, reason);
 	store(c, u, line.data, line.len);
 	c->result->count[outcome]++;
 	view(c, (struct coord_event){.kind = COORD_READING, .unit = u, .reading = &r});
 	str_release(&line);
-	str_release(&time);
-}
-
-/* A unit on a CPU socket owes CPU figures, one on a card the rest; one without
- * a subject, such as a probe left out, owes all. */
-static bool owes(const struct unit *u, const struct metric *m)
-{
-	bool cpu = u->subject && str_starts(u->subject, "cpu-");
-
-	if (!u->subject)
-		return true;
-	switch (m->backend) {
-	case BACKEND_CPU:
-		return cpu;
-	case BACKEND_CUDA:
-		return !cpu;
-	case BACKEND_LOCAL:
-		return !u->named_path;
-	case BACKEND_ANY:
-		break;
-	}
-	return !u->probe->needs_storage || u->named_path;
 }
 
 static void owe_rest(struct coord *c, const struct slot *s, const struct unit *u,
@@ -195,7 +102,7 @@ static void owe_rest(struct coord *c, const struct slot *s, const struct unit *u
 	const struct metric *m = u->probe->metrics;
 
 	for (int i = 0; m[i].name && i < MAX_METRICS; i++)
-		if (!(s && s->emitted[i]) && owes(u, &m[i]))
+		if (!(s && s->emitted[i]) && unit_owes(u, &m[i]))
 			owe(c, u, &m[i], outcome, reason);
 }
 
@@ -251,6 +158,16 @@ static void take_progress(struct slot *s, const cJSON *o)
 	                                                    : ""});
 }
 
+/* From this child to one it works with on another node. */
+static void take_peer_text(const struct slot *s, const cJSON *o)
+{
+	const struct company *company = s->unit->company;
+	int to = (int)json_number(o, "to", -1);
+
+	if (company && to >= 0 && to < company->count)
+		company->send(company->arg, to, json_string(o, "text", ""));
+}
+
 static void on_line(void *arg, const char *line, size_t len)
 {
 	struct slot *s = arg;
@@ -268,6 +185,8 @@ static void on_line(void *arg, const char *line, size_t len)
 	kind = json_string(doc.root, "kind", "");
 	if (strcmp(kind, "progress") == 0) {
 		take_progress(s, doc.root);
+	} else if (strcmp(kind, "peer") == 0) {
+		take_peer_text(s, doc.root);
 	} else if (strcmp(kind, "done") == 0) {
 		s->done = true;
 		s->broke = strcmp(json_string(doc.root, "status", ""), status_name(ST_OK)) != 0;
@@ -279,9 +198,7 @@ static void on_line(void *arg, const char *line, size_t len)
 
 static double deadline_of(const struct coord *c, const struct unit *u)
 {
-	double extension = u->probe->extension_s[c->o->request->budget];
-
-	return (u->seconds * 3 + 60 + extension) * c->o->deadline_scale;
+	return unit_limit_s(u, c->o->request->budget, c->o->deadline_scale);
 }
 
 /* Every unit its own seed from the run's: the same one for all cards of a run,
@@ -310,11 +227,20 @@ static void make_request(struct coord *c, struct slot *s)
 	json_put_int(&j, "attempt", u->attempt);
 	json_put_int(&j, "budget", r->budget);
 	json_put_string(&j, "seed", tmpf("%016" PRIx64, unit_seed(c, u)));
-	json_put_number(&j, "deadline_s", deadline_of(c, u));
+	/* Not shortened: on doubles the child's clock is a virtual one. */
+	json_put_number(&j, "deadline_s", unit_limit_s(u, r->budget, 1));
 	json_put_string(&j, "subject", u->subject);
 	json_put_string(&j, "scratch", s->scratch.len ? s->scratch.data : NULL);
 	json_put_string(&j, "lib_dir", r->lib_dir);
 	json_put_string(&j, "sys_root", r->sys_root ? r->sys_root : "");
+	if (u->company) {
+		json_put_int(&j, "self", u->company->self);
+		json_put_number(&j, "ahead_s", u->company->ahead_s);
+		json_array_begin(&j, "peers");
+		for (int i = 0; i < u->company->count; i++)
+			json_put_string(&j, NULL, u->company->nodes[i]);
+		json_array_end(&j);
+	}
 	if (c->o->dir)
 		json_put_string(&j, "raw_dir", tmpf("%s/raw/%s", c->o->dir, r->node));
 	json_object_begin(&j, "params");
@@ -388,6 +314,7 @@ static bool start_unit(struct coord *c, struct slot *s)
 		spec.n_scratch = 1;
 	}
 	spec.request = s->request.data;
+	spec.keep_input = s->unit->company != NULL;
 	spec.label = s->label.data;
 	if (proc_start(&s->proc, &spec, &err) != ST_OK) {
 		fail_start(c, s, &err);
@@ -412,6 +339,13 @@ static const char *last_words(const struct proc_end *end)
 	return len ? tmpf("%.*s", (int)(text + len - line), line) : say(MSG_no_output);
 }
 
+/* Before it measures, a child waits for libraries and disks; once its card is open,
+ * for that card. */
+static bool at_fault(const struct slot *s)
+{
+	return s->stage == STAGE_MEASURING || (s->stage == STAGE_PREPARING && unit_on_gpu(s->unit));
+}
+
 static enum outcome why_ended(struct coord *c, const struct slot *s, const struct proc_end *end,
                               struct reason *reason)
 {
@@ -430,7 +364,7 @@ static enum outcome why_ended(struct coord *c, const struct slot *s, const struc
 		because(c, reason, MSG_interrupted, name);
 		return OUTCOME_NOT_MEASURED;
 	}
-	if (end->timed_out && s->stage < STAGE_MEASURING) {
+	if (end->timed_out && !at_fault(s)) {
 		because(c, reason, MSG_slow_load, name, seconds);
 		return OUTCOME_NOT_MEASURED;
 	}
@@ -461,7 +395,7 @@ static void end_unit(struct coord *c, struct slot *s)
 		owe_rest(c, s, s->unit, outcome, &reason);
 	}
 	/* Done only once its readings are saved: a resume must not skip it. */
-	if (!(end && end->stopped) && c->o->store_work && c->waiting.len == 0)
+	if (!(end && end->stopped) && c->o->store_work && keeper_empty(&c->keeper))
 		c->o->store_work(c->o->store_arg, s->unit->work, &err);
 	error_release(&err);
 	view(c, (struct coord_event){.kind = COORD_END, .unit = s->unit});
@@ -504,8 +438,10 @@ static void wait_group(struct coord *c, struct slot *slots, struct proc **procs,
 				proc_stop(procs[i]);
 			asked = true;
 		}
+		if (c->o->idle)
+			c->o->idle(c->o->idle_arg);
 		if (running)
-			proc_pump(procs, running, PUMP_MS);
+			proc_pump(procs, running, c->o->idle ? IDLE_MS : PUMP_MS);
 	} while (running);
 }
 
@@ -518,9 +454,12 @@ static void run_group(struct coord *c, const struct unit *units, int count)
 		slots[i] = (struct slot){.coord = c, .unit = &units[i], .lock = -1};
 		c->position++;
 		view(c, (struct coord_event){.kind = COORD_BEGIN, .unit = &units[i]});
+		if (units[i].company)
+			c->peer_slot = &slots[i];
 		start_unit(c, &slots[i]);
 	}
 	wait_group(c, slots, procs, count);
+	c->peer_slot = NULL;
 	for (int i = 0; i < count; i++) {
 		end_unit(c, &slots[i]);
 		free_slot(&slots[i]);
@@ -574,37 +513,99 @@ static void sweep(const struct coord *c)
 	str_release(&removed);
 }
 
-enum status coord_run(struct coord_result *result, const struct coord_options *options,
-                      struct error *err)
-{
-	struct coord c = {.o = options, .result = result, .err = err};
-	const struct plan *plan = options->plan;
-	const char *phase = "";
+/* --- a run ------------------------------------------------------------------------- */
 
+struct coord *coord_open(struct coord_result *result, const struct coord_options *options)
+{
+	struct coord *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		die_nomem();
 	*result = (struct coord_result){0};
-	c.started = clock_now(&clock_system);
-	for (int i = 0; i < plan->count; i++)
-		c.total += plan->units[i].state == UNIT_RUN;
-	owe_left_out(&c);
-	sweep(&c);
-	for (int i = 0, n = 1; i < plan->count && !*options->stop; i += n) {
+	*c = (struct coord){.o = options,
+	                    .result = result,
+	                    .keeper = {.save = options->store, .arg = options->store_arg},
+	                    .started = clock_now(&clock_system)};
+	for (int i = 0; i < options->plan->count; i++)
+		c->total += options->plan->units[i].state == UNIT_RUN;
+	owe_left_out(c);
+	sweep(c);
+	return c;
+}
+
+void coord_phase(struct coord *c, const char *phase)
+{
+	const struct plan *plan = c->o->plan;
+
+	for (int i = 0, n = 1; i < plan->count && !*c->o->stop; i += n) {
 		const struct unit *u = &plan->units[i];
 
 		n = 1;
-		if (u->state != UNIT_RUN)
+		if (u->state != UNIT_RUN || strcmp(u->probe->phase, phase) != 0)
 			continue;
-		if (strcmp(phase, u->probe->phase) != 0 && options->store_sync)
-			options->store_sync(options->store_arg, NULL);
-		phase = u->probe->phase;
 		n = group_size(plan, i);
-		run_group(&c, u, n);
+		run_group(c, u, n);
 	}
-	store_end(&c);
-	result->interrupted = *options->stop != 0;
-	result->seconds = (double)(clock_now(&clock_system) - c.started) / 1e9;
-	card_names_release(&c.cards);
-	arena_release(&c.arena);
-	if (result->interrupted)
-		return ST_INTERRUPTED;
-	return result->store_failed ? err ? err->status : ST_IO : ST_OK;
+}
+
+void coord_unit(struct coord *c, const struct unit *u)
+{
+	if (!*c->o->stop)
+		run_group(c, u, 1);
+}
+
+void coord_peer_text(struct coord *c, int from, const char *text)
+{
+	struct str line = {0};
+	struct json_out j = json_writer(&line, 0);
+
+	if (!c->peer_slot || !c->peer_slot->proc)
+		return;
+	json_object_begin(&j, NULL);
+	json_put_int(&j, "from", from);
+	json_put_string(&j, "text", text);
+	json_object_end(&j);
+	str_addc(&line, '\n');
+	/* A child that does not take it has ended or will at its deadline. */
+	proc_send(c->peer_slot->proc, line.data, line.len);
+	str_release(&line);
+}
+
+void coord_cancel(struct coord *c)
+{
+	if (c->peer_slot && c->peer_slot->proc)
+		proc_stop(c->peer_slot->proc);
+}
+
+enum status coord_close(struct coord *c, struct error *err)
+{
+	struct coord_result *result = c->result;
+	enum status st = keeper_end(&c->keeper, err);
+
+	result->readings = c->keeper.lines;
+	result->store_failed = st != ST_OK;
+	result->interrupted = *c->o->stop != 0;
+	result->seconds = (double)(clock_now(&clock_system) - c->started) / 1e9;
+	card_names_release(&c->cards);
+	arena_release(&c->arena);
+	free(c);
+	return result->interrupted ? ST_INTERRUPTED : st;
+}
+
+enum status coord_run(struct coord_result *result, const struct coord_options *options,
+                      struct error *err)
+{
+	const struct plan *plan = options->plan;
+	struct coord *c = coord_open(result, options);
+	const char *phase = "";
+
+	for (int i = 0; i < plan->count; i++) {
+		if (strcmp(phase, plan->units[i].probe->phase) == 0)
+			continue;
+		phase = plan->units[i].probe->phase;
+		coord_phase(c, phase);
+		if (options->store_sync)
+			options->store_sync(options->store_arg, NULL);
+	}
+	return coord_close(c, err);
 }

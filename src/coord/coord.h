@@ -46,6 +46,10 @@ struct coord_options {
 	void *store_arg;
 	void (*view)(void *arg, const struct coord_event *event);
 	void *view_arg;
+	/* Called again and again while children are waited for, at most 200 times a
+	 * second; may be NULL. */
+	void (*idle)(void *arg);
+	void *idle_arg;
 };
 
 struct coord_result {
@@ -56,7 +60,19 @@ struct coord_result {
 	double seconds;
 };
 
-/* Runs the plan. Troubles of probes are readings, not errors; ST_NOSPACE or
+/* A run in parts: open owes what is left out of the plan, phase runs the units of
+ * one of its phases, unit one that is not in the plan. All from one thread. */
+struct coord;
+struct coord *coord_open(struct coord_result *result, const struct coord_options *options);
+void coord_phase(struct coord *c, const char *phase);
+void coord_unit(struct coord *c, const struct unit *u);
+/* From within idle: hands a text of nodes[from] to the child of the unit that runs
+ * in company; ends that unit. */
+void coord_peer_text(struct coord *c, int from, const char *text);
+void coord_cancel(struct coord *c);
+enum status coord_close(struct coord *c, struct error *err);
+
+/* All phases of the plan. Troubles of probes are readings, not errors; ST_NOSPACE or
  * ST_IO: not everything could be saved. ST_INTERRUPTED: *stop was set. */
 enum status coord_run(struct coord_result *result, const struct coord_options *options,
                       struct error *err);

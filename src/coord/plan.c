@@ -10,14 +10,14 @@
 #include "run/journal.h"
 
 /* Phases in the order of a run; a probe of an unknown phase comes last. */
-static const char *const phases[] = {"hello", "cards", "pairs", "groups", "storage", "training"};
-#define PHASES (int)(sizeof(phases) / sizeof(*phases))
+const char *const plan_phases[] = {"hello",   "cards",    "pairs", "groups",
+                                   "storage", "training", NULL};
 
 static int phase_rank(const char *phase)
 {
 	int i = 0;
 
-	while (i < PHASES && strcmp(phases[i], phase) != 0)
+	while (plan_phases[i] && strcmp(plan_phases[i], phase) != 0)
 		i++;
 	return i;
 }
@@ -72,6 +72,7 @@ void plan_context(struct probe_ctx *ctx, struct arena *arena, const struct probe
 		.node = request->node,
 		.budget = request->budget,
 		.lib_dir = request->lib_dir,
+		.assumed_cards = request->assumed_cards,
 		.sys_root = request->sys_root ? request->sys_root : "",
 		.param_int = planned_int,
 		.param_real = planned_real,
@@ -104,10 +105,9 @@ static struct unit *add_unit(struct planner *p, const struct probe *probe, const
 	return u;
 }
 
-/* "name=value;…" of all parameters, in the order of the names. */
-static const char *canonical_params(struct planner *p, const struct probe *probe)
+const char *plan_params(struct arena *arena, const struct plan_request *r,
+                        const struct probe *probe)
 {
-	const struct plan_request *r = p->request;
 	const char *last = "";
 	struct str text = {0};
 	const char *kept;
@@ -125,7 +125,7 @@ static const char *canonical_params(struct planner *p, const struct probe *probe
 		         param_value(probe, next, r->budget, r->settings, r->n_settings));
 		last = next->name;
 	}
-	kept = arena_str(p->arena, str_text(&text));
+	kept = arena_str(arena, str_text(&text));
 	str_release(&text);
 	return kept;
 }
@@ -143,7 +143,7 @@ static void finish_unit(struct planner *p, struct unit *u)
 	/* With the node: cpu-socket-0 and /data are on every one of them. */
 	work_id(u->work, u->probe->phase, u->probe->name,
 	        tmpf("%s/%s", r->node, u->subject ? u->subject : ""),
-	        canonical_params(p, u->probe));
+	        plan_params(p->arena, r, u->probe));
 	if (u->probe->needs_storage && size)
 		u->bytes = (int64_t)param_number(
 			size, param_value(u->probe, size, r->budget, r->settings, r->n_settings));
@@ -168,6 +168,13 @@ static bool listed(const char *const *list, int count, const char *name)
 	return false;
 }
 
+bool plan_selects(const struct run_info *info, const struct probe *probe)
+{
+	if (info->n_only && !listed(info->only, info->n_only, probe->name))
+		return false;
+	return !listed(info->skip, info->n_skip, probe->name);
+}
+
 static void plan_storage(struct planner *p, const struct probe *probe)
 {
 	const struct run_info *info = p->request->info;
@@ -180,6 +187,11 @@ static void plan_storage(struct planner *p, const struct probe *probe)
 	}
 	if (info->n_storage == 0 && p->request->local_path)
 		finish_unit(p, add_unit(p, probe, p->request->local_path));
+}
+
+bool probe_in_company(const struct probe *probe)
+{
+	return probe->subject == SUBJECT_PAIR || probe->all_nodes;
 }
 
 static void plan_probe(struct planner *p, const struct probe *probe)
@@ -204,6 +216,11 @@ static void plan_probe(struct planner *p, const struct probe *probe)
 
 		u->state = UNIT_OUT;
 		u->reason = support.reason;
+		return;
+	}
+	if (probe_in_company(probe)) {
+		if (!p->request->cluster)
+			leave_out(p, add_unit(p, probe, NULL), MSG_pairs_one_node, probe->name);
 		return;
 	}
 	if (probe->needs_storage) {
@@ -271,10 +288,48 @@ enum status plan_make(struct plan *plan, struct arena *arena, const struct plan_
 		st = check_names(request, info->skip, info->n_skip, err);
 	if (st != ST_OK)
 		return st;
-	for (int phase = 0; phase <= PHASES; phase++)
+	for (int phase = 0; phase == 0 || plan_phases[phase - 1]; phase++)
 		for (int i = 0; request->probes[i]; i++)
 			if (phase_rank(request->probes[i]->phase) == phase)
 				plan_probe(&p, request->probes[i]);
 	add_up(plan);
 	return ST_OK;
+}
+
+double unit_limit_s(const struct unit *u, enum budget budget, double scale)
+{
+	double extension = u->probe->extension_s[budget];
+
+	/* Who shortens it has nothing that a longer measurement could settle. */
+	return scale < 1 ? (u->seconds * 3 + 60) * scale : u->seconds * 3 + 60 + extension;
+}
+
+double phase_limit_s(const struct plan *plan, const char *phase, enum budget budget, double scale)
+{
+	const struct unit *last = NULL;
+	double seconds = 0, group = 0;
+
+	for (int i = 0; i < plan->count; i++) {
+		const struct unit *u = &plan->units[i];
+		double limit;
+
+		if (u->state != UNIT_RUN || strcmp(u->probe->phase, phase) != 0)
+			continue;
+		limit = unit_limit_s(u, budget, scale);
+		if (last && unit_beside(last, u)) {
+			group = limit > group ? limit : group;
+		} else {
+			seconds += group;
+			group = limit;
+		}
+		last = u;
+	}
+	return seconds + group;
+}
+
+enum budget budget_named(const char *name)
+{
+	return strcmp(name, "quick") == 0  ? BUDGET_QUICK
+	       : strcmp(name, "soak") == 0 ? BUDGET_SOAK
+	                                   : BUDGET_STANDARD;
 }

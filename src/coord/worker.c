@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,15 @@ struct worker {
 	int channel;
 	const char *phase, *work, *raw_dir;
 	int writer, attempt;
+	struct str input; /* of stdin, read and not used yet */
+	struct peer_text *texts;
+};
+
+/* One text from a peer, in the order they came. */
+struct peer_text {
+	struct peer_text *next;
+	int from;
+	const char *text;
 };
 
 const char *const stage_names[STAGES] = {"loading", "preparing", "measuring"};
@@ -193,6 +203,97 @@ static enum status save_raw(struct probe_ctx *ctx, const char *given, const char
 	return st;
 }
 
+/* --- peers ------------------------------------------------------------------ */
+
+/* The next line of stdin, waited for until then (< 0: without end); NULL: none
+ * came, and *st says why. From the arena. */
+static const char *next_line(struct worker *w, int64_t until_ns, enum status *st)
+{
+	for (;;) {
+		char *end = w->input.len ? memchr(w->input.data, '\n', w->input.len) : NULL;
+		struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
+		int64_t left = until_ns < 0 ? 3600 * NS_PER_S : until_ns - clock_now(&clock_system);
+		char more[4096];
+		ssize_t n;
+
+		if (end) {
+			size_t len = (size_t)(end - w->input.data);
+			const char *line = arena_strn(&w->arena, w->input.data, len);
+
+			str_drop(&w->input, len + 1);
+			return line;
+		}
+		*st = left <= 0 ? ST_TIMEOUT : w->input.len > REQUEST_LIMIT ? ST_RANGE : ST_OK;
+		if (*st != ST_OK)
+			return NULL;
+		if (poll(&fd, 1, (int)(left / NS_PER_MS) + 1) <= 0)
+			continue;
+		n = read(STDIN_FILENO, more, sizeof(more));
+		if (n == 0 || (n < 0 && errno != EINTR)) {
+			*st = ST_IO;
+			return NULL;
+		}
+		if (n > 0)
+			str_addn(&w->input, more, (size_t)n);
+	}
+}
+
+static enum status send_text(struct probe_ctx *ctx, int to, const char *text)
+{
+	struct str line = {0};
+	struct json_out j = json_writer(&line, 0);
+
+	if (strlen(text) > PEER_TEXT_MAX)
+		return ST_RANGE;
+	json_object_begin(&j, NULL);
+	json_put_string(&j, "kind", "peer");
+	json_put_int(&j, "to", to);
+	json_put_string(&j, "text", text);
+	json_object_end(&j);
+	send_line(ctx->self, &line);
+	return ST_OK;
+}
+
+/* Takes a line of stdin in; false: it was none we know. */
+static bool keep_text(struct worker *w, const char *line)
+{
+	struct peer_text *t = arena_alloc(&w->arena, sizeof(*t)), **at = &w->texts;
+	struct json_doc doc;
+
+	if (json_parse(&doc, "peer", line, strlen(line), JSON_STRICT, NULL) != ST_OK)
+		return false;
+	*t = (struct peer_text){.from = (int)json_number(doc.root, "from", -1),
+	                        .text = arena_str(&w->arena, json_string(doc.root, "text", ""))};
+	json_release(&doc);
+	while (*at)
+		at = &(*at)->next;
+	*at = t;
+	return true;
+}
+
+static enum status recv_text(struct probe_ctx *ctx, int from, double seconds, const char **text)
+{
+	struct worker *w = ctx->self;
+	int64_t until = clock_now(&clock_system) + (int64_t)(seconds * 1e9);
+	enum status st = ST_OK;
+
+	for (;;) {
+		const char *line;
+
+		for (struct peer_text **at = &w->texts; *at; at = &(*at)->next)
+			if ((*at)->from == from) {
+				*text = (*at)->text;
+				*at = (*at)->next;
+				return ST_OK;
+			}
+		line = next_line(w, until, &st);
+		if (!line)
+			return st;
+		if (!keep_text(w, line))
+			return ST_PARSE;
+	}
+}
+
 /* --- the request --------------------------------------------------------- */
 
 static enum status read_settings(struct worker *w, const cJSON *params)
@@ -206,18 +307,34 @@ static enum status read_settings(struct worker *w, const cJSON *params)
 	return ST_OK;
 }
 
+static void read_peers(struct worker *w, const cJSON *root)
+{
+	const cJSON *list = json_get(root, "peers");
+	int n = list ? cJSON_GetArraySize(list) : 0;
+	const char **peers = arena_array(&w->arena, (size_t)n + 1, sizeof(*peers));
+
+	for (int i = 0; i < n; i++) {
+		const cJSON *name = cJSON_GetArrayItem(list, i);
+
+		peers[i] = cJSON_IsString(name) ? name->valuestring : "";
+	}
+	w->ctx.peers = peers;
+	w->ctx.n_peers = n;
+	w->ctx.self_index = (int)json_number(root, "self", 0);
+	w->ctx.ahead_s = json_number(root, "ahead_s", NAN);
+}
+
 static enum status read_request(struct worker *w, const struct probe *const *probes,
                                 struct error *err)
 {
-	struct str text = {0};
 	const cJSON *root;
 	const char *name;
-	enum status st = fd_read_all(&text, STDIN_FILENO, "request", REQUEST_LIMIT, err);
+	enum status st = ST_OK;
+	const char *line = next_line(w, -1, &st);
 
-	if (st == ST_OK)
-		st = json_parse(&w->request, "request", str_text(&text), text.len, JSON_STRICT,
-		                err);
-	str_release(&text);
+	if (!line)
+		return error_set(err, st, MSG_request_line);
+	st = json_parse(&w->request, "request", line, strlen(line), JSON_STRICT, err);
 	if (st != ST_OK)
 		return st;
 	root = w->request.root;
@@ -241,6 +358,8 @@ static enum status read_request(struct worker *w, const struct probe *const *pro
 	w->ctx.scratch = json_string(root, "scratch", NULL);
 	w->ctx.lib_dir = json_string(root, "lib_dir", NULL);
 	w->ctx.sys_root = json_string(root, "sys_root", "");
+	w->ctx.simulated = *w->ctx.sys_root != '\0';
+	read_peers(w, root);
 	return read_settings(w, json_get(root, "params"));
 }
 
@@ -292,6 +411,8 @@ int worker_main(const struct probe *const *probes)
 	w.ctx.emit = emit;
 	w.ctx.progress = progress;
 	w.ctx.save_raw = save_raw;
+	w.ctx.send_text = send_text;
+	w.ctx.recv_text = recv_text;
 	w.ctx.self = &w;
 	st = read_request(&w, probes, &err);
 	if (st != ST_OK) {
@@ -306,6 +427,7 @@ int worker_main(const struct probe *const *probes)
 	}
 	error_release(&err);
 	json_release(&w.request);
+	str_release(&w.input);
 	arena_release(&w.arena);
 	return st == ST_OK ? 0 : EXIT_INTERNAL;
 }

@@ -17,6 +17,10 @@ extern const char *const stage_names[STAGES];
 /* Lines that are not readings:
  *   {"kind":"progress","stage":"measuring","done":0.4,"what":"message_id"}
  *   {"kind":"support","yes":false,"code":…,"args":[…],"text":…}   (list --try)
- *   {"kind":"done","status":"ok"} */
+ *   {"kind":"peer","to":1,"text":…}       to the child of peers[1]
+ *   {"kind":"done","status":"ok"}
+ *
+ * The request is the first line of stdin; of a unit in company others follow:
+ *   {"from":1,"text":…} */
 
 #endif

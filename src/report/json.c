@@ -155,6 +155,8 @@ static void put_finding(struct json_out *j, const struct finding *f)
 		json_put_int(j, "seq", f->evidence->seq);
 	if (f->point)
 		json_put_string(j, "point", f->point);
+	if (f->culprit)
+		json_put_string(j, "culprit", f->culprit);
 	json_object_end(j);
 }
 
@@ -176,6 +178,61 @@ static void put_information(struct json_out *j, const struct reading *r)
 		json_put_string(j, "point", r->point);
 	put_reason(j, &r->reason);
 	json_object_end(j);
+}
+
+static void put_explanation(struct json_out *j, const struct explanation *e)
+{
+	json_object_begin(j, NULL);
+	json_put_string(j, "kind", culprit_kind_name(e->kind));
+	if (e->node)
+		json_put_string(j, "node", e->node);
+	if (e->nic)
+		json_put_string(j, "nic", e->nic);
+	if (e->peer)
+		json_put_string(j, "peer", e->peer);
+	if (e->peer_nic)
+		json_put_string(j, "peer_nic", e->peer_nic);
+	if (e->leaf)
+		json_put_string(j, "leaf", e->leaf);
+	json_put_number(j, "odds", e->odds);
+	if (e->kind != CULPRIT_NOTHING) {
+		json_put_string(j, "way", culprit_way_name(e->way));
+		json_put_number(j, "way_odds", e->way_odds);
+		json_put_number(j, "depth", e->depth);
+		json_array_begin(j, "depth_ci");
+		json_put_number(j, NULL, e->depth_lo);
+		json_put_number(j, NULL, e->depth_hi);
+		json_array_end(j);
+		json_put_number(j, "level", e->level);
+		json_put_int(j, "partners", e->partners);
+		json_put_int(j, "readings", e->readings);
+	}
+	json_object_end(j);
+}
+
+static void put_localised(struct json_out *j, const struct scorecard *card)
+{
+	json_array_begin(j, "localised");
+	for (int i = 0; i < card->n_localised; i++) {
+		const struct localised *l = &card->localised[i];
+
+		json_object_begin(j, NULL);
+		json_put_string(j, "metric", l->metric);
+		json_put_string(j, "unit", l->unit);
+		if (l->point)
+			json_put_string(j, "point", l->point);
+		json_put_bool(j, "identified", l->identified);
+		json_put_string(j, "text", l->text);
+		json_put_number(j, "healthy", l->healthy);
+		json_put_int(j, "pairs", l->pairs);
+		json_put_int(j, "due", l->due);
+		json_array_begin(j, "explanations");
+		for (int k = 0; k < l->n_explanations; k++)
+			put_explanation(j, &l->explanations[k]);
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
 }
 
 static void put_head(struct json_out *j, const struct scorecard *card)
@@ -222,6 +279,7 @@ enum status report_json(struct str *out, const struct scorecard *card,
 	for (int64_t i = 0; i < card->n_findings; i++)
 		put_finding(&j, &card->findings[i]);
 	json_array_end(&j);
+	put_localised(&j, card);
 	json_array_begin(&j, "information");
 	for (int64_t i = 0; i < card->n_information; i++)
 		put_information(&j, card->information[i]);

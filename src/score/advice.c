@@ -22,6 +22,7 @@ static const struct {
 	{MSG_too_few, MSG_advice_longer},           {MSG_f95_short_open, MSG_advice_longer},
 	{MSG_f95_noise, MSG_advice_longer},         {MSG_ci_straddles, MSG_advice_longer},
 	{MSG_dips_few, MSG_advice_longer},          {MSG_fleet_worse, MSG_advice_fleet},
+	{MSG_drift_other, MSG_advice_drift},        {MSG_drift_mixed, MSG_advice_drift},
 	{MSG_no_point_meets, MSG_advice_point},     {MSG_storage_no_point, MSG_advice_point},
 	{MSG_storage_unproven, MSG_advice_nodes},   {MSG_storage_left_out, MSG_advice_longer},
 	{MSG_cards_disagree, MSG_advice_inventory}, {MSG_card_unlisted, MSG_advice_inventory},

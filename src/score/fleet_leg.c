@@ -16,6 +16,7 @@ struct tests {
 	double *p;
 	int64_t *finding;
 	struct fleet *fleet; /* per test */
+	size_t *alike;       /* per test: subjects compared */
 	size_t n, cap;
 };
 
@@ -35,16 +36,19 @@ static void *grown(void *array, size_t count, size_t size)
 	return array;
 }
 
-static void add_test(struct tests *t, double p, int64_t finding, const struct fleet *fleet)
+static void add_test(struct tests *t, double p, int64_t finding, const struct fleet *fleet,
+                     size_t alike)
 {
 	if (t->n == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 256;
 		t->p = grown(t->p, t->cap, sizeof(*t->p));
 		t->finding = grown(t->finding, t->cap, sizeof(*t->finding));
 		t->fleet = grown(t->fleet, t->cap, sizeof(*t->fleet));
+		t->alike = grown(t->alike, t->cap, sizeof(*t->alike));
 	}
 	t->p[t->n] = p;
 	t->finding[t->n] = finding;
+	t->alike[t->n] = alike;
 	t->fleet[t->n++] = *fleet;
 }
 
@@ -64,15 +68,34 @@ static void note_expected(struct judging *j, struct resolved *rr, const struct f
 		rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
 }
 
+/* A rule that has nothing but the fleet to go by. */
+static void not_compared(struct judging *j, const int64_t *of, size_t n, bool noise_known)
+{
+	struct reason reason = noise_known ? judging_reason(j, MSG_fleet_too_few, tmpf("%zu", n),
+	                                                    tmpf("%d", FLEET_LEAST))
+	                                   : judging_reason_list(j, MSG_fleet_no_noise,
+	                                                         (const char *const[]){NULL});
+
+	for (size_t i = 0; i < n; i++) {
+		struct finding *f = &j->findings[of[i]];
+
+		if (f->verdict != VERDICT_PASS && f->verdict != VERDICT_WARN)
+			continue;
+		f->verdict = noise_known ? VERDICT_TOO_FEW : VERDICT_NOT_MEASURED;
+		f->reason = reason;
+	}
+}
+
 static void compare_rule(struct judging *j, struct resolved *rr, struct tests *t)
 {
 	double noise = noise_of(j->profile, rr->rule->metric->name);
 	size_t room = (size_t)(rr->end - rr->first), n = 0;
+	bool compared = false;
 	double *value, *p;
 	int64_t *of;
 	struct fleet fleet;
 
-	if (!isfinite(noise) || !room)
+	if (!room)
 		return;
 	value = grown(NULL, room, sizeof(*value));
 	p = grown(NULL, room, sizeof(*p));
@@ -85,11 +108,15 @@ static void compare_rule(struct judging *j, struct resolved *rr, struct tests *t
 		value[n] = f->value;
 		of[n++] = i;
 	}
-	if (fleet_compare(value, n, noise, rr->rule->metric->better, &fleet, NULL, p) == ST_OK) {
+	compared = isfinite(noise) && fleet_compare(value, n, noise, rr->rule->metric->better,
+	                                            &fleet, NULL, p) == ST_OK;
+	if (compared) {
 		note_expected(j, rr, &fleet);
 		for (size_t i = 0; i < n; i++)
-			add_test(t, p[i], of[i], &fleet);
+			add_test(t, p[i], of[i], &fleet, n);
 	}
+	if (!compared && rr->rule->limit.kind == LIMIT_FLEET)
+		not_compared(j, of, n, isfinite(noise));
 	free(value);
 	free(p);
 	free(of);
@@ -130,12 +157,15 @@ void fleet_warn(struct judging *j)
 			if (!rejected[i] || f->verdict != VERDICT_PASS)
 				continue;
 			f->verdict = VERDICT_WARN;
-			f->reason = judging_reason(j, MSG_fleet_worse,
-			                           fmt_measure(t.fleet[i].median, f->rule->unit),
-			                           fmt_value(t.fleet[i].spread));
+			f->reason = judging_reason(
+				j, MSG_fleet_worse, fmt_measure(t.fleet[i].median, f->rule->unit),
+				fmt_value(t.fleet[i].spread), tmpf("%zu", t.alike[i]),
+				tmpf("%.1f",
+			             fabs(f->value - t.fleet[i].median) / t.fleet[i].spread));
 		}
 	free(rejected);
 	free(t.p);
 	free(t.finding);
 	free(t.fleet);
+	free(t.alike);
 }

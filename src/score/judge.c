@@ -147,6 +147,8 @@ bool figure_worse(const struct resolved *rr, double a, double b)
 		return a > b;
 	case LIMIT_FRACTION:
 		return rr->is_min ? a < b : a > b;
+	case LIMIT_FLEET:
+		return rr->rule->metric->better == BETTER_HIGHER ? a < b : a > b;
 	default:
 		return fabs(a - rr->limit) > fabs(b - rr->limit);
 	}
@@ -377,6 +379,10 @@ void judge_compare(struct judging *j, const struct resolved *rr, const struct en
 		break;
 	case LIMIT_EXISTS:
 		f->verdict = f->text ? VERDICT_PASS : VERDICT_FAIL;
+		break;
+	case LIMIT_FLEET:
+	case LIMIT_MAJORITY:
+		f->verdict = VERDICT_PASS; /* until compared with all others */
 		break;
 	}
 }

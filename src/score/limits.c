@@ -81,6 +81,10 @@ static const char *limit_text(struct judging *j, const struct resolved *rr)
 		if (j->card_row < 0)
 			return judging_text(j, MSG_limit_unknown_card, l->of);
 		return judging_text(j, MSG_limit_row, l->of, j->card, rr->cell ? rr->cell : "-");
+	case LIMIT_FLEET:
+		return judging_text_list(j, MSG_limit_fleet, (const char *const[]){NULL});
+	case LIMIT_MAJORITY:
+		return judging_text(j, MSG_limit_majority, tmpf("%g", 100 * l->number));
 	case LIMIT_EXISTS:
 		break;
 	}
@@ -176,6 +180,8 @@ void rule_resolve(struct judging *j, const struct rule *rule, struct resolved *r
 		break;
 	case LIMIT_TEXT:
 	case LIMIT_EXISTS:
+	case LIMIT_FLEET:
+	case LIMIT_MAJORITY:
 		break;
 	}
 	rr->info->limit = limit_text(j, rr);

@@ -39,6 +39,8 @@ enum limit_kind {
 	LIMIT_TEXT,     /* equals text */
 	LIMIT_FRACTION, /* factor x (column of the card row | metric) */
 	LIMIT_ROW,      /* equals a column of the card row */
+	LIMIT_FLEET,    /* not worse than its like by more than chance; warns only */
+	LIMIT_MAJORITY, /* as that share of its like say; warns only */
 };
 
 struct limit {

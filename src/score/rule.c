@@ -315,6 +315,8 @@ static enum status read_at_point(const struct reader *r, const struct member *m,
 	X(equals, limit_read, false)                                                               \
 	X(fraction_of, limit_read, false)                                                          \
 	X(card_row, limit_read, false)                                                             \
+	X(fleet, limit_read, false)                                                                \
+	X(majority, limit_read, false)                                                             \
 	X(warn, warn_read, false)                                                                  \
 	X(when, read_when, false)                                                                  \
 	X(at_point, read_at_point, false)                                                          \
@@ -386,6 +388,10 @@ enum status rule_read(const struct reader *r, const struct draft *draft, struct 
 	     (rule->scope != SCOPE_EACH && rule->scope != SCOPE_WORST)))
 		return error_set(r->err, ST_PARSE, MSG_profile_fluctuation,
 		                 member_place(&draft->own), draft->id, rule->info.stat);
+	if ((rule->limit.kind == LIMIT_FLEET || rule->limit.kind == LIMIT_MAJORITY) &&
+	    (rule->scope != SCOPE_EACH || rule->stat != STAT_VALUE || rule->at_point))
+		return error_set(r->err, ST_PARSE, MSG_profile_like_scope,
+		                 member_place(&draft->own), draft->id);
 	if (rule->limit.of_metric && rule->scope != SCOPE_EACH)
 		return error_set(r->err, ST_PARSE, MSG_profile_of_scope, member_place(&draft->own),
 		                 draft->id);

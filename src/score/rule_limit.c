@@ -183,6 +183,33 @@ static enum status read_card_row(const struct reader *r, const struct member *m,
 	return tolerance.node ? member_number(r, &tolerance, 0, 1, &l->tolerance) : ST_OK;
 }
 
+/* --- beside its like -------------------------------------------------------------- */
+
+/* The rule of chance is one for the whole run (stats/fleet.h): nothing to set. */
+static enum status read_fleet(const struct reader *r, const struct member *m, struct rule *rule)
+{
+	bool on;
+	enum status st = member_bool(r, m, &on);
+
+	rule->limit.kind = LIMIT_FLEET;
+	if (st == ST_OK && !on)
+		return error_set(r->err, ST_PARSE, MSG_profile_fleet_false, member_place(m),
+		                 rule->info.id);
+	if (st == ST_OK && compares_text(rule))
+		return no_number(r, m, rule);
+	if (st == ST_OK && rule->metric->better == BETTER_NEITHER)
+		return error_set(r->err, ST_PARSE, MSG_profile_fleet_better, member_place(m),
+		                 rule->metric->name);
+	return st;
+}
+
+/* Below a half two values could both be the majority. */
+static enum status read_majority(const struct reader *r, const struct member *m, struct rule *rule)
+{
+	rule->limit.kind = LIMIT_MAJORITY;
+	return member_number(r, m, 0.5, 1, &rule->limit.number);
+}
+
 enum status limit_read(const struct reader *r, const struct member *m, struct rule *rule)
 {
 	if (rule->limit.kind != LIMIT_EXISTS)
@@ -194,6 +221,10 @@ enum status limit_read(const struct reader *r, const struct member *m, struct ru
 		return read_fraction(r, m, rule);
 	if (strcmp(m->key, "card_row") == 0)
 		return read_card_row(r, m, rule);
+	if (strcmp(m->key, "fleet") == 0)
+		return read_fleet(r, m, rule);
+	if (strcmp(m->key, "majority") == 0)
+		return read_majority(r, m, rule);
 	return read_number(r, m, rule);
 }
 

@@ -156,9 +156,12 @@ enum status score_run(struct scorecard *card, struct arena *arena, struct rundir
 	j->node_mark =
 		arena_array(&j->scratch, (size_t)j->index.n_nodes + 1, sizeof(*j->node_mark));
 	resolve_rules(j);
-	for (int i = 0; i < j->n_rules; i++)
+	for (int i = 0; i < j->n_rules; i++) {
 		rule_score(j, i);
+		drift_warn(j, &j->rules[i]);
+	}
 	fleet_warn(j);
+	culprits_find(j, card);
 	verdicts_gather(j, card);
 	gather_information(j, card);
 	free(j->findings);

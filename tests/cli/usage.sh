@@ -46,8 +46,10 @@ expect 3 "$ASSAY" score; says 'DIR is missing'; one_line
 expect 3 "$ASSAY" score /nonexistent; says '/nonexistent'; one_line
 expect 3 "$ASSAY" report /nonexistent --json -; one_line
 expect 2 "$ASSAY" verify /nonexistent; one_line
-expect 0 "$ASSAY" run --dry-run --nodes 125
-prints "other 124 will count as not measured"
+expect 0 "$ASSAY" run --dry-run --nodes 125 --cards 8
+prints "for 125 nodes"
+prints "gemm: 8 cards at once"
+prints "gemm_alone: 8 cards in turn"
 "$ASSAY" list >/dev/full 2>"$tmp/.err"
 [ $? = 3 ] || fail "a full disk below stdout looks like success"
 grep -q "could not be written" "$tmp/.err" || fail "nothing said about it"

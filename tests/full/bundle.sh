@@ -10,6 +10,8 @@ at_exit='for m in "$tmp"/bare-*/proc; do umount "$m" 2>/dev/null; done; :'
 
 "$source_dir/scripts/bundle" --out "$tmp/out" >"$tmp/log" 2>&1 || { tail -n 20 "$tmp/log"; fail "scripts/bundle"; exit 1; }
 tail -n 1 "$tmp/log"
+expect 3 python3 "$(ls -d "$tmp"/out/assay-*/)gpu-check" --limit none=1
+says "with a step of: inventory"
 for suite in bullseye bookworm; do
 	root=$tmp/bare-$suite
 	debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$tmp/debootstrap.log" 2>&1 || { tail -n 5 "$tmp/debootstrap.log"; fail "debootstrap $suite"; continue; }

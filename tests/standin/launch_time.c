@@ -217,8 +217,8 @@ static double fma_run(const struct launch *l, double start)
 	at[4].l = (uintptr_t)&span;
 	launch_place(0);
 	l->kernel->run(at);
-	for (u64 i = 1; i < threads; i++)
-		memcpy(out + i * l->kernel->align, out, l->kernel->align);
+	for (size_t done = l->kernel->align; done < l->bytes[0]; done *= 2)
+		memcpy(out + done, out, done < l->bytes[0] - done ? done : l->bytes[0] - done);
 	memory_wrote(l->arg[0].l, l->bytes[0]);
 	end = card_end(l->card, rate, start, flop / l->card->rate[rate]);
 	for (unsigned b = 0; b < l->blocks; b++)
@@ -227,19 +227,26 @@ static double fma_run(const struct launch *l, double start)
 	return end;
 }
 
-/* Pauses are those of a time-sliced card, seen by all of its SMs. */
-static void find_gaps(const struct launch *l, struct kernel_gaps *g, struct kernel_gap *rows,
-                      double start)
+/* When one that is launched in somebody else's slice comes to run. */
+static double own_slice(const struct fault *f, double t)
 {
-	const struct fault *f = fault_of(FAULT_TIME_SLICED, l->card->index);
+	double period = f->period_s * 1e9, at = fmod(t, period);
+
+	return at < period * f->factor ? t : t + period - at;
+}
+
+/* Others' slices are pauses, seen by all SMs and only from their end on, which
+ * may be past the time that was asked for. Returns when the watch ended. */
+static double find_gaps(const struct launch *l, struct kernel_gaps *g, struct kernel_gap *rows,
+                        const struct fault *f, double start)
+{
 	double mhz = l->card->is.sm_clock_mhz, end = start + (double)l->arg[3].l;
-	double period = f ? f->period_s * 1e9 : 0, pause = f ? period * (1 - f->factor) : 0;
+	double period = f->period_s * 1e9, pause = period * (1 - f->factor);
 	u64 cycles = (u64)(pause * mhz / 1000);
 
-	if (!f || cycles <= l->arg[4].l)
-		return;
 	for (double t = (floor(start / period) + f->factor) * period; t < end; t += period) {
-		if (t < start)
+		end = fmax(end, t + pause);
+		if (cycles <= l->arg[4].l)
 			continue;
 		if (g->gaps < l->arg[2].l)
 			rows[g->gaps] = (struct kernel_gap){(u64)(t + pause), cycles};
@@ -247,30 +254,35 @@ static void find_gaps(const struct launch *l, struct kernel_gaps *g, struct kern
 		g->gap_cycles += cycles;
 		g->longest_cycles = cycles;
 	}
+	return end;
 }
 
 static double gaps_run(const struct launch *l, double start)
 {
+	const struct fault *f = fault_of(FAULT_TIME_SLICED, l->card->index);
 	struct kernel_gaps *all = memory_at(l->arg[0].l, l->bytes[0]);
 	struct kernel_gap *rows = memory_at(l->arg[1].l, l->bytes[1]);
-	double ns = (double)l->arg[3].l, mhz = l->card->is.sm_clock_mhz;
+	double mhz = l->card->is.sm_clock_mhz, end;
 
+	if (f)
+		start = own_slice(f, start);
+	end = start + (double)l->arg[3].l;
 	for (unsigned b = 0; b < l->blocks; b++) {
 		struct kernel_gaps *g = &all[b];
 
 		*g = (struct kernel_gaps){
 			.sm = l->card->is.sm_count ? b % (unsigned)l->card->is.sm_count : 0,
 			.start_ns = (u64)start,
-			.span_ns = l->arg[3].l,
-			.span_cycles = (u64)(ns * mhz / 1000),
-			.reads = (u64)(ns / 30),
+			.reads = (u64)((double)l->arg[3].l / 30),
 		};
-		find_gaps(l, g, rows ? rows + b * l->arg[2].l : NULL, start);
+		if (f)
+			end = find_gaps(l, g, rows ? rows + b * l->arg[2].l : NULL, f, start);
+		g->span_ns = (u64)(end - start);
+		g->span_cycles = (u64)((end - start) * mhz / 1000);
 	}
 	memory_wrote(l->arg[0].l, l->bytes[0]);
 	memory_wrote(l->arg[1].l, l->bytes[1]);
-	/* A clock is read whether the slice is ours or not. */
-	return start + ns;
+	return end;
 }
 
 /* --- for launch.c ----------------------------------------------------------------------------- */

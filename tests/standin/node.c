@@ -123,7 +123,7 @@ static void read_rates(struct card *card, const struct csv *csv, int row)
 	};
 
 	for (int r = 0; r <= RATE_INT8; r++)
-		card->rate[r] = 1000 * field_number(csv, row, columns[r]);
+		card->rated[r] = card->rate[r] = 1000 * field_number(csv, row, columns[r]);
 	card->rate[RATE_MEMORY] = field_number(csv, row, "mem_bw_gbs");
 	if (card->is.links)
 		card->link_gbs = field_number(csv, row, "nvlink_per_dir_gbs") / card->is.links;
@@ -206,11 +206,50 @@ static void read_pci(struct card *card, const char *text)
 		node_bad("not a PCI address: %s", text);
 }
 
+/* --- what a card is ------------------------------------------------------------------- */
+
+/* False: no such field, or not a value of it. */
+static bool identity_set(struct identity *id, const char *field, const char *text)
+{
+	if (strcmp(field, "name") == 0)
+		copy_text(id->name, sizeof(id->name), text);
+	else if (strcmp(field, "uuid") == 0)
+		copy_text(id->uuid, sizeof(id->uuid), text);
+	else if (strcmp(field, "sm_count") == 0)
+		id->sm_count = atoi(text);
+	else if (strcmp(field, "sm_clock_mhz") == 0)
+		id->sm_clock_mhz = atoi(text);
+	else if (strcmp(field, "links") == 0)
+		id->links = atoi(text);
+	else if (strcmp(field, "power_limit_w") == 0)
+		id->power_limit_w = atoi(text);
+	else if (strcmp(field, "memory_mib") == 0)
+		id->memory_bytes = (int64_t)(atof(text) * 1048576 / node.memory_divisor);
+	else if (strcmp(field, "pci_device") == 0)
+		id->pci_device = (int)(strtoul(text, NULL, 16) << 16 | 0x10de);
+	else
+		return strcmp(field, "capability") == 0 &&
+		       sscanf(text, "%d.%d", &id->cc_major, &id->cc_minor) == 2;
+	return true;
+}
+
+/* A recorded card need not be its row in everything: memory less what ECC takes,
+ * SMs that are switched off. Rates stay those of the row. */
+static void read_is(struct identity *id, const cJSON *is)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, is) if (!cJSON_IsString(item) ||
+	                                 !identity_set(id, item->string, item->valuestring))
+		node_bad("a card is not something of member %s", item->string);
+}
+
 static void read_card(struct card *card, const cJSON *object, const cJSON *all,
                       const struct csv *csv)
 {
-	static const char *const known[] = {"model", "uuid",   "serial", "pci",      "numa_node",
-	                                    "ecc",   "idle_w", "load_w", "achieved", NULL};
+	static const char *const known[] = {"model",     "uuid", "serial", "pci",
+	                                    "numa_node", "ecc",  "idle_w", "load_w",
+	                                    "achieved",  "is",   NULL};
 	char slot[32];
 
 	check_members(object, "a card", known);
@@ -220,6 +259,7 @@ static void read_card(struct card *card, const cJSON *object, const cJSON *all,
 	read_pci(card, json_string(object, "pci", slot));
 	make_uuid(card);
 	copy_text(card->is.uuid, sizeof(card->is.uuid), json_string(object, "uuid", card->is.uuid));
+	read_is(&card->is, json_get(object, "is"));
 	copy_text(card->serial, sizeof(card->serial), json_string(object, "serial", card->serial));
 	card->numa_node = (int)json_number(object, "numa_node", card->index / 4);
 	card->ecc = json_bool(object, "ecc", card->ecc);
@@ -325,27 +365,8 @@ static void read_links(const cJSON *root)
 
 static void claim_field(struct identity *id, const struct fault *f)
 {
-	const char *field = f->word2;
-
-	if (strcmp(field, "name") == 0)
-		copy_text(id->name, sizeof(id->name), f->text);
-	else if (strcmp(field, "uuid") == 0)
-		copy_text(id->uuid, sizeof(id->uuid), f->text);
-	else if (strcmp(field, "sm_count") == 0)
-		id->sm_count = atoi(f->text);
-	else if (strcmp(field, "sm_clock_mhz") == 0)
-		id->sm_clock_mhz = atoi(f->text);
-	else if (strcmp(field, "links") == 0)
-		id->links = atoi(f->text);
-	else if (strcmp(field, "power_limit_w") == 0)
-		id->power_limit_w = atoi(f->text);
-	else if (strcmp(field, "memory_mib") == 0)
-		id->memory_bytes = (int64_t)(atof(f->text) * 1048576 / node.memory_divisor);
-	else if (strcmp(field, "pci_device") == 0)
-		id->pci_device = (int)(strtoul(f->text, NULL, 16) << 16 | 0x10de);
-	else if (strcmp(field, "capability") != 0 ||
-	         sscanf(f->text, "%d.%d", &id->cc_major, &id->cc_minor) != 2)
-		node_bad("claim: no field %s with a value %s", field, f->text);
+	if (!identity_set(id, f->word2, f->text))
+		node_bad("claim: no field %s with a value %s", f->word2, f->text);
 }
 
 /* CUDA sees the smallest MIG instance: a seventh of the SMs, an eighth of the

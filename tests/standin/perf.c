@@ -96,7 +96,12 @@ static double noise(struct card *card, double t)
 
 double card_factor(struct card *card, enum rate rate, double t)
 {
-	double factor = card->spread;
+	/* Equal cards differ in clocks, not in memory and links, and none is faster than
+	 * its units at the highest clock. */
+	double most = rate <= RATE_INT8 && card->rate[rate] > 0
+	                      ? fmax(1, card->rated[rate] / card->rate[rate])
+	                      : 1;
+	double factor = rate <= RATE_INT8 ? fmin(card->spread, most) : 1;
 
 	if (node.noise_window > 0 || node.hiccup_per_hour > 0)
 		factor *= noise(card, t);

@@ -80,12 +80,13 @@ struct card {
 	struct identity is;           /* the truth */
 	struct identity says[LAYERS]; /* what is told */
 	double rate[RATES];           /* FLOP or bytes per nanosecond, as achieved */
+	double rated[RATES];          /* of the row, for RATE_FP64 to RATE_INT8 */
 	int pcie_gen, pcie_width, pcie_max_gen, pcie_max_width;
 	int nvlink_version;
 	double link_gbs; /* one link, one direction, rated */
 	bool ecc;
 	double idle_w, load_w;
-	double spread; /* of this card by noise, about 1 */
+	double spread; /* of its computing by noise, about 1 */
 
 	/* memory.c */
 	unsigned char *memory;

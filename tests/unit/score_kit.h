@@ -25,6 +25,7 @@
 static const struct metric kit_table[] = {
 	{"card_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA, ""},
 	{"card_alone_tflops", "TFLOP/s", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA, ""},
+	{"card_per_ghz", "TFLOP/s/GHz", BETTER_HIGHER, SUBJECT_CARD, BACKEND_CUDA, ""},
 	{"card_name", "text", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA, ""},
 	{"card_pci_device", "text", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA, ""},
 	{"card_sm_count", "1", BETTER_NEITHER, SUBJECT_CARD, BACKEND_CUDA, ""},
@@ -37,6 +38,7 @@ static const struct metric kit_table[] = {
 	{"env_runs", "1", BETTER_HIGHER, SUBJECT_ENVIRONMENT, BACKEND_ANY, ""},
 	{"link_gbs", "GB/s", BETTER_HIGHER, SUBJECT_LINK, BACKEND_CUDA, ""},
 	{"pair_gbps", "Gb/s", BETTER_HIGHER, SUBJECT_PAIR, BACKEND_ANY, ""},
+	{"pair_us", "us", BETTER_LOWER, SUBJECT_PAIR, BACKEND_ANY, ""},
 	{"path_iops", "IOPS", BETTER_HIGHER, SUBJECT_PATH, BACKEND_ANY, ""},
 	{"path_lat_ms", "ms", BETTER_LOWER, SUBJECT_PATH, BACKEND_ANY, ""},
 	{"cluster_share", "1", BETTER_HIGHER, SUBJECT_CLUSTER, BACKEND_ANY, ""},

@@ -28,7 +28,7 @@ static void loads_by_name(void **state)
 	assert_string_equal(rule_of(p, "alive")->info.stat, "value");
 	assert_string_equal(rule_of(p, "alive")->info.scope, "each");
 	assert_int_equal(strlen(profile_sha256(p)), 64);
-	assert_int_equal(p->n_noise, 1);
+	assert_int_equal(p->n_noise, 3);
 	profile_free(p);
 }
 

@@ -1,0 +1,167 @@
+/* The command line's side of coord/cluster. */
+#include "cli/run_cluster.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/proc.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "coord/comm.h"
+
+#define HELLO_S 120
+#define CLOSE_S 10
+
+static void ignore(int number)
+{
+	(void)number;
+}
+
+enum status run_join(struct comm **comm, const struct options *o, struct error *err)
+{
+	/* What resumes has its number of nodes in run.json; some may be gone. */
+	struct comm_request request = {.module = option_text(o, "comm-module", NULL),
+	                               .nodes = (int)option_int(o, "nodes", 0)};
+	struct comm_launcher launcher;
+
+	comm_launcher_find(&launcher, getenv);
+	/* One node's run with the others named is a run all the same. */
+	if (!launcher.name) {
+		*comm = comm_local();
+		return ST_OK;
+	}
+	/* With it Hydra tells all ranks that one has died; it would end us. Handled and
+	 * not ignored, which children would inherit. */
+	signal(SIGUSR1, ignore);
+	return comm_open(comm, &request, err);
+}
+
+static struct agent_options agent_options(struct comm *comm, const struct options *o,
+                                          const char *host, double scale)
+{
+	return (struct agent_options){
+		.comm = comm,
+		.probes = probe_table,
+		.host = host,
+		.version = ASSAY_VERSION,
+		.lib_dir = option_text(o, "lib-dir", NULL),
+		.sys_root = option_text(o, "sys-root", ""),
+		.deadline_scale = scale,
+		.lost_after_s = (double)option_int(o, "lost-after", 30),
+		.stop = &cli_signal,
+	};
+}
+
+int run_follow(struct comm *comm, const struct options *o, struct error *err)
+{
+	struct arena arena = {0};
+	struct agent_options options =
+		agent_options(comm, o, local_node_name(&arena),
+	                      (double)option_int(o, "deadline-percent", 100) / 100);
+	bool all_alive = false;
+	enum status st;
+
+	cli_catch_signals();
+	proc_init();
+	/* Silence of rank 0 is only sure when it also had time to call us lost. */
+	options.lost_after_s *= 2;
+	st = cluster_follow(&options, &all_alive, err);
+	run_leave(comm, all_alive && st == ST_OK, cli_status_code(st));
+	arena_release(&arena);
+	return cli_status_code(st);
+}
+
+/* --- rank 0 ----------------------------------------------------------------------- */
+
+enum status run_open_journal(struct journal **journal, struct run_setup *s, struct error *err)
+{
+	if (s->resume)
+		return journal_resume(journal, s->dir, ASSAY_VERSION, s->profile_sha256, err);
+	return journal_create(journal, s->dir, &s->info, err);
+}
+
+struct saving {
+	struct run_setup *setup;
+	struct journal *journal; /* NULL: not begun */
+};
+
+static enum status begin(void *arg, struct error *err)
+{
+	struct saving *s = arg;
+
+	return run_open_journal(&s->journal, s->setup, err);
+}
+
+static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
+{
+	return journal_append(((struct saving *)arg)->journal, line, len, err);
+}
+
+static enum status store_work(void *arg, const char *work, struct error *err)
+{
+	return journal_work_done(((struct saving *)arg)->journal, work, err);
+}
+
+static enum status store_sync(void *arg, struct error *err)
+{
+	return journal_sync(((struct saving *)arg)->journal, err);
+}
+
+static void print(void *arg, const char *text, bool transient)
+{
+	progress_line(arg, text, transient);
+}
+
+static enum pair_choice pairs_of(const struct options *o)
+{
+	const char *word = option_text(o, "pairs", "sample");
+
+	return strcmp(word, "all") == 0 ? PAIRS_ALL : PAIRS_SAMPLE;
+}
+
+enum status run_lead(struct run_setup *s, const struct options *o, struct comm *comm,
+                     bool *all_alive, bool *begun, struct error *err)
+{
+	struct saving saving = {.setup = s};
+	struct progress_view view;
+	struct cluster_result result;
+	struct cluster_options options = {
+		.agent = agent_options(comm, o, s->request.node, s->deadline_scale),
+		.request = &s->request,
+		.dir = s->dir,
+		.resume = s->resume ? &s->earlier : NULL,
+		.pairs = pairs_of(o),
+		.hello_s = HELLO_S,
+		.begin = begin,
+		.store = store_line,
+		.store_work = store_work,
+		.store_sync = store_sync,
+		.store_arg = &saving,
+		.print = print,
+		.print_arg = &view,
+	};
+	char digest[65];
+	enum status st, ended;
+
+	if (comm->recovery == COMM_RECOVERY_OFF)
+		log_note(MSG_recovery_off, comm->library);
+	progress_init(&view);
+	st = cluster_lead(&result, &options, err);
+	progress_end(&view);
+	*all_alive = result.all_alive;
+	*begun = saving.journal != NULL;
+	if (!*begun)
+		return st;
+	ended = journal_close(saving.journal, st == ST_INTERRUPTED, digest, err);
+	return st == ST_OK ? ended : st;
+}
+
+void run_leave(struct comm *comm, bool all_alive, int code)
+{
+	cli_leave = cli_leave || comm->size > 1;
+	comm->ops->close(comm, all_alive, CLOSE_S, code);
+}
