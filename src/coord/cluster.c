@@ -397,6 +397,7 @@ static void idle(void *arg)
 static void run_world(struct world *w)
 {
 	bool said_bye = false;
+	int64_t bye_ns = 0;
 
 	for (;;) {
 		w->moved = false;
@@ -410,8 +411,12 @@ static void run_world(struct world *w)
 		if (agent_over(w->agent) && !said_bye) {
 			agent_end(w->agent);
 			said_bye = true;
+			bye_ns = clock_now(&clock_system);
 		}
-		if (said_bye && !w->leader && w->comm->ops->queued(w->comm, 0) == 0)
+		/* Nobody takes it who is not there any more. */
+		if (said_bye && !w->leader &&
+		    (agent_trouble(w->agent) || w->comm->ops->queued(w->comm, 0) == 0 ||
+		     clock_now(&clock_system) > bye_ns + END_S * NS_PER_S))
 			break;
 		if (w->leader && w->leader->stage == LEAD_OVER)
 			break;

@@ -526,6 +526,20 @@ static void literal_lines(struct page *p)
 			literal_others(p, v);
 }
 
+/* --- between nodes ----------------------------------------------------------------------- */
+
+static void between_nodes(const struct page *p)
+{
+	if (p->card->n_localised == 0)
+		return;
+	str_addc(p->out, '\n');
+	line(p, 2, msg_format(MSG_between_nodes));
+	for (int i = 0; i < p->card->n_localised; i++)
+		line(p, 4,
+		     tmpf("%s: %s", p->card->localised[i].metric,
+		          printable(p->card->localised[i].text)));
+}
+
 /* --- all ------------------------------------------------------------------------------- */
 
 static enum status print_page(struct page *p, struct error *err)
@@ -536,6 +550,7 @@ static enum status print_page(struct page *p, struct error *err)
 	headline(p);
 	banners(p);
 	criteria(p);
+	between_nodes(p);
 	untested(p);
 	literal_lines(p);
 	st = storage_table(p->out, p->card, p->o, p->width, err);

@@ -15,7 +15,8 @@
 #include "score/score.h"
 
 /* How the subjects of a rule become one figure. spread: largest less smallest;
- * of words: how many different ones less one. worst and best follow the
+ * of words: how many different ones less one. distinct, of words: how many
+ * subjects have one that another has too. worst and best follow the
  * direction of the limit. */
 #define SCOPE_WORDS(X)                                                                             \
 	X(EACH, "each")                                                                            \
@@ -23,6 +24,7 @@
 	X(BEST, "best")                                                                            \
 	X(MEDIAN, "median")                                                                        \
 	X(SUM, "sum")                                                                              \
+	X(DISTINCT, "distinct") /* how many share theirs with another one */ \
 	X(SPREAD, "spread")
 
 enum scope {

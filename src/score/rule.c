@@ -158,8 +158,11 @@ static enum status read_scope(const struct reader *r, const struct member *m, st
 	rule->scope = (enum scope)i;
 	rule->info.scope = scopes[i];
 	if (strcmp(rule->metric->unit, "text") != 0)
-		return ST_OK;
-	if (rule->scope == SCOPE_SPREAD)
+		return rule->scope != SCOPE_DISTINCT
+		               ? ST_OK
+		               : error_set(r->err, ST_PARSE, MSG_profile_scope_number,
+		                           member_place(m), scopes[i], rule->metric->name);
+	if (rule->scope == SCOPE_SPREAD || rule->scope == SCOPE_DISTINCT)
 		rule->info.unit = "1"; /* a count of different texts */
 	else if (rule->scope != SCOPE_EACH)
 		st = error_set(r->err, ST_PARSE, MSG_profile_scope_text, member_place(m), scopes[i],

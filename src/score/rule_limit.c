@@ -15,7 +15,7 @@
 static bool compares_text(const struct rule *rule)
 {
 	return strcmp(rule->metric->unit, "text") == 0 && rule->scope != SCOPE_SPREAD &&
-	       rule->stat == STAT_VALUE;
+	       rule->scope != SCOPE_DISTINCT && rule->stat == STAT_VALUE;
 }
 
 static enum status no_number(const struct reader *r, const struct member *m,

@@ -40,22 +40,49 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct sample *)a)->text, ((const struct sample *)b)->text);
 }
 
-/* Sorts the samples; the rarest text is the odd one out. */
+static int64_t same_text(const struct sample *s, int64_t n, int64_t first)
+{
+	int64_t next = first + 1;
+
+	while (next < n && strcmp(s[next].text, s[first].text) == 0)
+		next++;
+	return next - first;
+}
+
+/* Sorts the samples. Where most agree the rarest text is the odd one out; where
+ * they do not, nobody can tell who is wrong. */
 static double text_spread(struct sample *s, int64_t n, const struct sample **odd)
 {
-	int64_t kinds = 0, rarest = n + 1;
+	int64_t kinds = 0, rarest = n + 1, most = 0;
 
 	qsort(s, (size_t)n, sizeof(*s), by_text);
-	for (int64_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && strcmp(s[next].text, s[i].text) == 0; next++)
-			;
+	for (int64_t i = 0, len; i < n; i += len) {
+		len = same_text(s, n, i);
 		kinds++;
-		if (next - i < rarest) {
-			rarest = next - i;
+		most = len > most ? len : most;
+		if (len < rarest) {
+			rarest = len;
 			*odd = &s[i];
 		}
 	}
+	if (2 * most <= n)
+		*odd = NULL;
 	return (double)(kinds - 1);
+}
+
+/* Sorts the samples: how many have a text that one before them has. */
+static double text_doubles(struct sample *s, int64_t n, const struct sample **second)
+{
+	int64_t doubles = 0;
+
+	qsort(s, (size_t)n, sizeof(*s), by_text);
+	for (int64_t i = 0, len; i < n; i += len) {
+		len = same_text(s, n, i);
+		if (len > 1 && doubles == 0)
+			*second = &s[i + 1];
+		doubles += len - 1;
+	}
+	return (double)doubles;
 }
 
 static double number_spread(const struct sample *s, int64_t n, const struct sample **odd)
@@ -72,6 +99,9 @@ static double number_spread(const struct sample *s, int64_t n, const struct samp
 		}
 	}
 	free(values);
+	/* Of two each is as far off as the other. */
+	if (n == 2)
+		*odd = NULL;
 	return high - low;
 }
 
@@ -81,6 +111,8 @@ static double combined(const struct resolved *rr, struct sample *s, int64_t n,
 	double *values, result = 0;
 
 	*odd = NULL;
+	if (rr->rule->scope == SCOPE_DISTINCT)
+		return text_doubles(s, n, odd);
 	if (rr->rule->scope == SCOPE_SPREAD)
 		return s[0].text ? text_spread(s, n, odd) : number_spread(s, n, odd);
 	values = values_of(s, n);
@@ -130,6 +162,11 @@ static void judge_combined(struct judging *j, const struct resolved *rr, struct 
 	judge_compare(j, rr, NULL, f);
 	if (odd && f->verdict != VERDICT_PASS)
 		name_one(j, f, odd);
+	/* Who has it too stands before it. */
+	if (odd && f->verdict != VERDICT_PASS && rr->rule->scope == SCOPE_DISTINCT)
+		f->reason = judging_reason(j, MSG_shared_with,
+		                           j->index.subjects[odd[-1].entry.subject].node_name,
+		                           odd->text);
 }
 
 /* A subject not measured could still lift a best, a median or a sum over the

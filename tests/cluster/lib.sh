@@ -46,7 +46,7 @@ until_judged() {
 }
 
 end_launcher() {
-	for _ in $(seq 50); do
+	for _ in $(seq 20); do
 		kill -0 $launcher 2>/dev/null || break
 		sleep 0.1
 	done

@@ -1,7 +1,7 @@
 # What breaks one node leaves the others a run, a scorecard, and something to resume.
 . "$(dirname "$0")/lib.sh"
 
-args="--only inventory,jitter --budget quick --set jitter.seconds=4 --lost-after 3"
+args="--only inventory,jitter --budget quick --set jitter.seconds=5 --lost-after 2"
 dir=$tmp/run
 
 # begin MPI: a run that has reached the cards.
@@ -48,6 +48,8 @@ for mpi in openmpi mpich; do
 	"$cluster/hosts" join "$hosts" 3
 	for pid in $("$cluster/hosts" pids "$hosts" 3); do kill -9 "$pid" 2>/dev/null; done
 
+	# One MPI is enough for what MPI has no part in.
+	[ $mpi = mpich ] || continue
 	begin $mpi
 	stopped=$(rank_on 1)
 	end -STOP 1

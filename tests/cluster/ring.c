@@ -8,6 +8,7 @@
  *   flood V      all send small messages to rank V as fast as it takes them
  *   idle S       polls for S seconds; tells what that costs
  * Each rank ends with a line on stdout. */
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,13 @@ static int act(struct state *s, const char *what, const char *number)
 	return s->faults ? 1 : 0;
 }
 
+static int cpus(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct comm_request request = {0};
@@ -357,8 +365,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (s.comm->rank == 0)
-		printf("world of %d, %s, %s, recovery %d, %ld CPUs\n", s.comm->size, s.comm->kind,
-		       s.comm->library, (int)s.comm->recovery, sysconf(_SC_NPROCESSORS_ONLN));
+		printf("world of %d, %s, %s, recovery %d, %d CPUs\n", s.comm->size, s.comm->kind,
+		       s.comm->library, (int)s.comm->recovery, cpus());
 	fflush(stdout);
 	return i < argc && s.comm->size <= MAX_RANKS ? act(&s, argv[i], argv[i + 1]) : 1;
 }

@@ -279,6 +279,47 @@ static void spread_of_words(void **state)
 	kit_free(k);
 }
 
+/* Of two that differ nobody can tell which one is wrong. */
+static void two_that_differ_name_nobody(void **state)
+{
+	struct kit *k = kit_run(2, 0);
+
+	(void)state;
+	kit_text(k, "n1", "n1", "node_kernel", "6.1");
+	kit_text(k, "n2", "n2", "node_kernel", "5.4");
+	kit_score(k, rule("\"metric\":\"node_kernel\",\"unit\":\"text\",\"scope\":\"spread\","
+	                  "\"max\":0"));
+	assert_verdict(k, "r", "fail");
+	assert_string_equal(k->card.findings[0].subject.id, "*");
+	kit_free(k);
+}
+
+static void distinct_words(void **state)
+{
+	static const char *const rule_text =
+		"\"metric\":\"node_kernel\",\"unit\":\"text\",\"scope\":\"distinct\",\"max\":0";
+	struct kit *k = kit_run(3, 0);
+
+	(void)state;
+	kit_text(k, "n1", "n1", "node_kernel", "a");
+	kit_text(k, "n2", "n2", "node_kernel", "b");
+	kit_text(k, "n3", "n3", "node_kernel", "c");
+	kit_score(k, rule(rule_text));
+	assert_verdict(k, "r", "pass");
+	kit_free(k);
+	k = kit_run(3, 0);
+	kit_text(k, "n1", "n1", "node_kernel", "a");
+	kit_text(k, "n2", "n2", "node_kernel", "b");
+	kit_text(k, "n3", "n3", "node_kernel", "a");
+	kit_score(k, rule(rule_text));
+	assert_verdict(k, "r", "fail");
+	assert_true(k->card.findings[0].value == 1);
+	/* Either of the two, and who has it too. */
+	assert_true(strcmp(k->card.findings[0].subject.id, "n2") != 0);
+	assert_non_null(strstr(k->card.findings[0].reason.text, "has it too: a"));
+	kit_free(k);
+}
+
 static void spread_needs_two(void **state)
 {
 	struct kit *k = kit_run(2, 0);
@@ -556,6 +597,8 @@ int main(void)
 		cmocka_unit_test(dips),
 		cmocka_unit_test(scopes),
 		cmocka_unit_test(spread_of_words),
+		cmocka_unit_test(two_that_differ_name_nobody),
+		cmocka_unit_test(distinct_words),
 		cmocka_unit_test(spread_needs_two),
 		cmocka_unit_test(a_failed_subject_is_not_hidden),
 		cmocka_unit_test(the_worst_of_several_readings_stands),
