@@ -144,7 +144,9 @@ static enum status sweep_sizes(struct collective_bench *b, struct collective_swe
 	                         : SMALLEST * (uint64_t)b->c->n;
 	enum status st = measure_size(b, s, op, bytes, err);
 
-	for (bytes /= step; bytes > least && st == ST_OK; bytes /= step) {
+	for (bytes /= step;
+	     collective_job_make(&job, op, b->c->n, bytes) && job.bytes > least && st == ST_OK;
+	     bytes /= step) {
 		s->cut = clock_now(b->ctx->clock) > b->stop_ns;
 		if (s->cut)
 			break;

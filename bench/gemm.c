@@ -435,7 +435,7 @@ static double duration(struct probe_ctx *ctx)
 static const struct param params[] = {
 	{"order", PARAM_INT, "1", {"2048", "4096", "4096"}, 64, 65536, NULL, MSG_help_gemm_order},
 	{"windows", PARAM_INT, "1", {"5", "20", "120"}, 1, 100000, NULL, MSG_help_windows},
-	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-6, 60, NULL, MSG_help_window_s},
+	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-7, 60, NULL, MSG_help_window_s},
 	{"warmup_s", PARAM_REAL, "s", {"0.5", "2", "10"}, 0, 180, NULL, MSG_help_warmup_s},
 	{"threads", PARAM_INT, "1", {"0", "0", "0"}, 0, 4096, NULL, MSG_help_threads},
 	{"blas",

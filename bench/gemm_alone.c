@@ -24,7 +24,7 @@ static const struct param params[] = {
          NULL,
          MSG_help_gemm_card_order},
 	{"windows", PARAM_INT, "1", {"2", "10", "60"}, 1, 100000, NULL, MSG_help_windows},
-	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-6, 60, NULL, MSG_help_window_s},
+	{"window_s", PARAM_REAL, "s", {"0.5", "0.5", "0.5"}, 1e-7, 60, NULL, MSG_help_window_s},
 	{0},
 };
 

@@ -278,6 +278,11 @@ static const struct metric metrics[] = {
 	{0},
 };
 
+static const struct param params[] = {
+	{"hang_s", PARAM_REAL, "s", {"10", "10", "30"}, 0.01, 3600, NULL, MSG_help_hang},
+	{0},
+};
+
 const struct probe probe_inventory = {
 	.name = "inventory",
 	.title = MSG_probe_inventory,
@@ -285,6 +290,7 @@ const struct probe probe_inventory = {
 	.phase = "hello",
 	.seconds = {1, 1, 1},
 	.duration = duration,
+	.params = params,
 	.metrics = metrics,
 	.supported = supported,
 	.run = run,

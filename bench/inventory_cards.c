@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limited.h"
+
 #define FABRIC_WAIT_NS   (30 * NS_PER_S) /* for CUDA error 802 to go away */
 #define LEFT_FOR_REST_NS (15 * NS_PER_S)
 
@@ -30,6 +32,9 @@ enum status card_emit(struct gpus *g, struct gpu_card *card, const struct readin
 {
 	const struct metric *m = g->ctx->probe->metrics;
 
+	/* A thread that hung and came back: who waited has spoken for it. */
+	if (card->hangs)
+		return ST_TIMEOUT;
 	for (int i = 0; m[i].name && i < INVENTORY_METRICS; i++)
 		if (strcmp(m[i].name, r->metric) == 0)
 			card->said[i] = true;
@@ -359,6 +364,16 @@ static bool asks_cuda(const char *metric)
 	return strcmp(metric, "card_sm_count") == 0;
 }
 
+static enum status owe(struct gpus *g, const struct gpu_card *card, const char *metric,
+                       const struct why *why)
+{
+	struct reading r = card_fact(card, metric);
+
+	r.outcome = why->outcome;
+	r.reason = why->reason;
+	return g->ctx->emit(g->ctx, &r);
+}
+
 static enum status owe_rest(struct gpus *g, struct gpu_card *card)
 {
 	const struct metric *m = g->ctx->probe->metrics;
@@ -366,8 +381,8 @@ static enum status owe_rest(struct gpus *g, struct gpu_card *card)
 
 	for (int i = 0; m[i].name && i < INVENTORY_METRICS && st == ST_OK; i++)
 		if (m[i].subject == SUBJECT_CARD && !card->said[i])
-			st = card_unknown(g, card, m[i].name,
-			                  asks_cuda(m[i].name) ? &card->no_cuda : &card->no_nvml);
+			st = owe(g, card, m[i].name,
+			         asks_cuda(m[i].name) ? &card->no_cuda : &card->no_nvml);
 	return st;
 }
 
@@ -411,6 +426,42 @@ static enum status owe_without_driver(struct gpus *g)
 
 typedef enum status card_facts(struct gpus *g, struct gpu_card *card);
 
+struct asked {
+	struct gpus *g;
+	struct gpu_card *card;
+	card_facts *facts;
+};
+
+static enum status ask(void *arg, struct error *err)
+{
+	const struct asked *a = arg;
+
+	(void)err;
+	return a->facts(a->g, a->card);
+}
+
+/* A driver that hangs at one card takes nothing from the others: that card is asked
+ * nothing more. */
+static enum status ask_driver(struct gpus *g, struct gpu_card *card, card_facts *facts)
+{
+	struct asked *a = arena_alloc(g->ctx->arena, sizeof(*a));
+	struct error err = {0};
+	enum status st;
+
+	*a = (struct asked){g, card, facts};
+	st = limited_run(ask, a, (int64_t)(g->ctx->param_real(g->ctx, "hang_s") * 1e9), &err);
+	if (st == ST_TIMEOUT) {
+		card->hangs = true;
+		card->no_nvml.outcome = OUTCOME_TIMED_OUT;
+		reason_set(g->ctx, &card->no_nvml.reason, MSG_card_refused, card->id,
+		           str_text(&err.text));
+		card->no_cuda = card->no_nvml;
+		st = ST_OK;
+	}
+	error_release(&err);
+	return st;
+}
+
 static enum status each_card(struct gpus *g, card_facts *facts)
 {
 	enum status st = ST_OK;
@@ -419,8 +470,12 @@ static enum status each_card(struct gpus *g, card_facts *facts)
 		struct gpu_card *card = &g->cards[i];
 
 		/* Of the host, not of this container. */
-		if (!card->withheld || card->in_nvml || card->in_cuda)
+		if (card->withheld && !card->in_nvml && !card->in_cuda)
+			continue;
+		if (facts == owe_rest)
 			st = facts(g, card);
+		else if (!card->hangs)
+			st = ask_driver(g, card, facts);
 	}
 	return st;
 }
@@ -438,7 +493,7 @@ static enum status nvml_facts(struct gpus *g, struct gpu_card *card)
 
 static enum status measure(struct gpus *g)
 {
-	static card_facts *const later[] = {identity_compare, pcie_facts};
+	static card_facts *const later[] = {identity_compare, fabric_facts, pcie_facts};
 	enum status st;
 
 	join_pci(g);

@@ -31,9 +31,12 @@ struct gpu_card {
 	bool withheld;              /* a container has this card of the host not */
 	bool hidden;                /* by CUDA_VISIBLE_DEVICES */
 	bool has_nv, has_cu;        /* nv, cu hold */
+	bool fabric_begun;          /* NVSwitch's fabric was in progress when first asked */
 	struct nvml_card nv;
 	struct cuda_card cu;
 	struct why no_nvml, no_cuda; /* when they do not */
+	/* The driver does not answer about it: nothing more is said but that. */
+	_Atomic bool hangs;
 	bool said[INVENTORY_METRICS];
 };
 
@@ -88,8 +91,10 @@ enum status identity_compare(struct gpus *g, struct gpu_card *card);
 enum status health_facts(struct gpus *g, struct gpu_card *card);
 /* inventory_sharing.c: slices, guests, other processes, settings. */
 enum status sharing_facts(struct gpus *g, struct gpu_card *card);
-/* inventory_links.c: NVLink; PCIe needs a context for its load. */
+/* inventory_links.c: NVLink; the fabric that was in progress, after CUDA has waited
+ * for it; PCIe needs a context for its load. */
 enum status nvlink_facts(struct gpus *g, struct gpu_card *card);
+enum status fabric_facts(struct gpus *g, struct gpu_card *card);
 enum status pcie_facts(struct gpus *g, struct gpu_card *card);
 
 /* --- inventory_join.c: which cards there are -------------------------------------- */

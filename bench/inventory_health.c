@@ -42,7 +42,7 @@ static enum status emit_ecc(struct gpus *g, struct gpu_card *card, const char *m
 		return card_refused(g, card, metric, code, "nvmlDeviceGetTotalEccErrors");
 	other = ecc(g, card, NVML_ECC_CORRECTED, since, &mended);
 	t = json_text_begin();
-	put_answer(&t.j, "corrected", other, (int64_t)mended);
+	put_answer(&t.j, "corrected", other, mended > INT64_MAX ? INT64_MAX : (int64_t)mended);
 	return card_number(g, card, metric, (double)bad, json_text_end(&t, g->ctx->arena));
 }
 

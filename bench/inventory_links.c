@@ -200,6 +200,12 @@ static enum status emit_fabric(struct gpus *g, struct gpu_card *card)
 		code = NVML_NOT_SUPPORTED;
 	if (code != NVML_OK)
 		return card_refused(g, card, "card_fabric", code, "nvmlDeviceGetGpuFabricInfo");
+	/* On its way: CUDA waits for it, and then it is asked again. */
+	if (fabric.state == NVML_FABRIC_IN_PROGRESS && fabric.status == NVML_OK &&
+	    !card->fabric_begun) {
+		card->fabric_begun = true;
+		return ST_OK;
+	}
 	t = json_text_begin();
 	json_put_int(&t.j, "clique", fabric.clique);
 	json_put_string(&t.j, "status",
@@ -226,6 +232,11 @@ enum status nvlink_facts(struct gpus *g, struct gpu_card *card)
 	if (st == ST_OK && code == NVML_OK)
 		st = emit_recoveries(g, card, l.count);
 	return st == ST_OK ? emit_fabric(g, card) : st;
+}
+
+enum status fabric_facts(struct gpus *g, struct gpu_card *card)
+{
+	return card->fabric_begun ? emit_fabric(g, card) : ST_OK;
 }
 
 /* --- PCIe ------------------------------------------------------------------------------------ */

@@ -53,8 +53,7 @@ static bool from_socket(struct net_address *a, const struct sockaddr *sa)
 	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
 
 	if (sa->sa_family == AF_INET)
-		set_address(a, AF_INET,
-		            &((const struct sockaddr_in *)(const void *)sa)->sin_addr);
+		set_address(a, AF_INET, &((const struct sockaddr_in *)(const void *)sa)->sin_addr);
 	else if (sa->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
 		set_address(a, AF_INET, v6->s6_addr + 12);
 	else if (sa->sa_family == AF_INET6)
@@ -69,8 +68,8 @@ static const char *write_address(struct arena *arena, const struct net_address *
 	char text[INET6_ADDRSTRLEN];
 	int bits;
 
-	return arena_str(arena, inet_ntop(a->at.any.sa_family, bytes_of(a, &bits), text,
-	                                  sizeof(text)));
+	return arena_str(arena,
+	                 inet_ntop(a->at.any.sa_family, bytes_of(a, &bits), text, sizeof(text)));
 }
 
 bool net_address_parse(struct net_address *a, const char *text)

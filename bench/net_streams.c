@@ -23,6 +23,7 @@ struct stream {
 	bool running;
 	/* Each on its own cache line: they are written all the time. */
 	_Alignas(64) atomic_uint_fast64_t bytes;
+	atomic_int broken; /* an errno value */
 	atomic_bool wrong;
 	struct net_wrong first; /* once wrong */
 };
@@ -37,7 +38,7 @@ struct net_streams {
 
 /* --- blocks -------------------------------------------------------------------------- */
 
-void net_block_words(unsigned char *block, size_t size, uint64_t seed)
+static void block_words(unsigned char *block, size_t size, uint64_t seed)
 {
 	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
 		uint64_t word = splitmix64(&seed);
@@ -56,7 +57,7 @@ static uint64_t stamp_of(int stream, uint64_t number, size_t at)
 	return splitmix64(&state);
 }
 
-void net_block_stamp(unsigned char *block, size_t size, int stream, uint64_t number)
+static void block_stamp(unsigned char *block, size_t size, int stream, uint64_t number)
 {
 	for (size_t at = 0; at + sizeof(uint64_t) <= size; at += NET_STAMP_STEP) {
 		uint64_t stamp = stamp_of(stream, number, at);
@@ -90,13 +91,20 @@ static size_t compare_stamps(const unsigned char *block, size_t size, int stream
 
 /* --- threads --------------------------------------------------------------------------- */
 
+/* The end of a connection that was to go on. */
+static void breaks(struct stream *s, int errnum)
+{
+	if (!atomic_load(&s->all->over))
+		atomic_store(&s->broken, errnum);
+}
+
 static unsigned char *block_new(const struct net_streams *s)
 {
 	unsigned char *block = malloc(s->block);
 
 	if (!block)
 		die_nomem();
-	net_block_words(block, s->block, s->seed);
+	block_words(block, s->block, s->seed);
 	return block;
 }
 
@@ -108,11 +116,13 @@ static void *send_all(void *arg)
 	bool broken = false;
 
 	for (uint64_t number = 0; !broken && !atomic_load(&s->all->over); number++) {
-		net_block_stamp(block, size, s->number, number);
+		block_stamp(block, size, s->number, number);
 		for (size_t done = 0; done < size && !broken;) {
 			ssize_t n = send(s->fd, block + done, size - done, MSG_NOSIGNAL);
 
 			broken = n < 0 && errno != EINTR;
+			if (broken)
+				breaks(s, errno);
 			if (n > 0) {
 				done += (size_t)n;
 				atomic_fetch_add_explicit(&s->bytes, (uint64_t)n,
@@ -129,8 +139,12 @@ static bool receive_block(struct stream *s, unsigned char *block, size_t size)
 	for (size_t have = 0; have < size;) {
 		ssize_t n = recv(s->fd, block + have, size - have, 0);
 
-		if (n == 0 || (n < 0 && errno != EINTR) || atomic_load(&s->all->over))
+		if (atomic_load(&s->all->over))
 			return false;
+		if (n == 0 || (n < 0 && errno != EINTR)) {
+			breaks(s, n == 0 ? ECONNRESET : errno);
+			return false;
+		}
 		if (n > 0) {
 			have += (size_t)n;
 			atomic_fetch_add_explicit(&s->bytes, (uint64_t)n, memory_order_relaxed);
@@ -148,7 +162,7 @@ static void *receive_all(void *arg)
 
 	while (receive_block(s, block, size)) {
 		if (number % NET_WHOLE_EVERY == 0) {
-			net_block_stamp(want, size, s->number, number);
+			block_stamp(want, size, s->number, number);
 			at = compare_all(block, want, size);
 		} else {
 			at = compare_stamps(block, size, s->number, number);
@@ -201,7 +215,8 @@ int net_streams_start(struct net_streams *s, bool sends)
 {
 	for (int i = 0; i < s->count; i++) {
 		struct stream *one = &s->list[i];
-		int failed = pthread_create(&one->thread, NULL, sends ? send_all : receive_all, one);
+		int failed =
+			pthread_create(&one->thread, NULL, sends ? send_all : receive_all, one);
 
 		if (failed)
 			return failed;
@@ -230,20 +245,32 @@ bool net_streams_wrong(const struct net_streams *s, struct net_wrong *first)
 	return false;
 }
 
+int net_streams_broken(const struct net_streams *s)
+{
+	int errnum = 0;
+
+	for (int i = 0; i < s->count && !errnum; i++)
+		errnum = atomic_load(&s->list[i].broken);
+	return errnum;
+}
+
 void net_streams_tcp(const struct net_streams *s, struct net_tcp *tcp)
 {
+	bool told = true;
+
 	*tcp = (struct net_tcp){0};
 	for (int i = 0; i < s->count; i++) {
 		struct tcp_info info = {0};
 		socklen_t len = sizeof(info);
 
-		if (getsockopt(s->list[i].fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
-			continue;
+		told = getsockopt(s->list[i].fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 && told;
 		tcp->retransmits += info.tcpi_total_retrans;
 		tcp->mss = (int)info.tcpi_snd_mss;
 		len = sizeof(tcp->congestion) - 1;
 		getsockopt(s->list[i].fd, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion, &len);
 	}
+	if (!told)
+		tcp->retransmits = -1;
 }
 
 void net_streams_end(struct net_streams *s)

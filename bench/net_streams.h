@@ -26,7 +26,7 @@ struct net_wrong {
 
 /* What the kernel tells of the sender's connections. */
 struct net_tcp {
-	int64_t retransmits; /* segments, of all streams */
+	int64_t retransmits; /* segments, of all streams; -1: not told */
 	int mss;
 	char congestion[16];
 };
@@ -44,14 +44,11 @@ int net_streams_start(struct net_streams *s, bool sends);
 uint64_t net_streams_bytes(const struct net_streams *s);
 /* Whether a wrong block came. */
 bool net_streams_wrong(const struct net_streams *s, struct net_wrong *first);
+/* Why a stream ended before net_streams_end: an errno value, 0: none did. */
+int net_streams_broken(const struct net_streams *s);
 void net_streams_tcp(const struct net_streams *s, struct net_tcp *tcp);
 /* Ends threads and connections at once, whatever is under way; a second call does
  * nothing. */
 void net_streams_end(struct net_streams *s);
-
-/* One block as it must be, into `size` bytes; words are net_block_words' of the seed.
- * For tests too. */
-void net_block_words(unsigned char *block, size_t size, uint64_t seed);
-void net_block_stamp(unsigned char *block, size_t size, int stream, uint64_t number);
 
 #endif

@@ -6,7 +6,6 @@
  *
  * What a single node cannot show (that the path is shared, what all nodes get at
  * once) is not claimed here. */
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "base/json.h"
 #include "base/unit.h"
 #include "hw/host.h"
-#include "storage_extents.h"
 #include "storage_reduction.h"
 #include "storage_signs.h"
 #include "storage_token.h"
@@ -156,34 +154,6 @@ static bool write_data(struct storage_work *w)
 	return true;
 }
 
-/* Some file systems account for blocks only when they commit (ZFS, 5 s). A file
- * system that does not account at all says 0. */
-static double allocated_share(struct storage_work *w)
-{
-	double share = 0;
-
-	for (int i = 0; i < 14; i++) {
-		share = (double)storage_allocated(&w->data) / (double)w->data.bytes;
-		if (share <= 0 || share >= 0.99)
-			break;
-		clock_sleep(w->ctx->clock, NS_PER_S / 2);
-	}
-	return share;
-}
-
-/* By the file system's own map of extents; NaN: it has none. */
-static double mapped_share(const struct storage_work *w)
-{
-	int fd = open(w->data.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	double share = NAN;
-
-	if (fd >= 0) {
-		share = storage_written_share(fd, w->data.bytes, NULL);
-		close(fd);
-	}
-	return share;
-}
-
 static bool verifying_goes_on(void *arg, int64_t offset)
 {
 	struct storage_work *w = arg;
@@ -249,8 +219,8 @@ static bool verify_data(struct storage_work *w)
 	error_release(&err);
 	if (st != ST_OK)
 		return false;
-	share = allocated_share(w);
-	mapped = mapped_share(w);
+	share = storage_allocated_share(&w->data, w->ctx->clock);
+	mapped = storage_mapped_share(&w->data);
 	if (c.right < c.blocks || c.blocks >= VERIFY_LEAST ||
 	    c.blocks == w->data.bytes / STORAGE_BLOCK)
 		emit_real(w, &c, share, mapped);

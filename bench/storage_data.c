@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage_extents.h"
+
 #define CHUNK         (1 << 20)
 #define BETWEEN_CALLS (8 << 20)
 #define WORDS         (STORAGE_BLOCK / 8)
@@ -151,6 +153,33 @@ int64_t storage_allocated(const struct storage_data *data)
 	struct stat info;
 
 	return stat(data->path, &info) == 0 ? (int64_t)info.st_blocks * 512 : -1;
+}
+
+/* Some file systems account for blocks only when they commit (ZFS, 5 s). A file
+ * system that does not account at all says 0. */
+double storage_allocated_share(const struct storage_data *data, const struct clock_source *clock)
+{
+	double share = 0;
+
+	for (int i = 0; i < 14; i++) {
+		share = (double)storage_allocated(data) / (double)data->bytes;
+		if (share <= 0 || share >= 0.99)
+			break;
+		clock_sleep(clock, NS_PER_S / 2);
+	}
+	return share;
+}
+
+double storage_mapped_share(const struct storage_data *data)
+{
+	int fd = open(data->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	double share = NAN;
+
+	if (fd >= 0) {
+		share = storage_written_share(fd, data->bytes, NULL);
+		close(fd);
+	}
+	return share;
 }
 
 /* --- reading back --------------------------------------------- */

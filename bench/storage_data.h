@@ -53,5 +53,10 @@ enum status storage_verify(struct storage_check *out, const struct storage_data 
 
 /* Bytes the file system says it stores for the file; -1: it cannot be asked. */
 int64_t storage_allocated(const struct storage_data *data);
+/* The same as a share of `bytes`, waited for up to 7 s where a file system accounts
+ * later; <= 0: it does not account at all. */
+double storage_allocated_share(const struct storage_data *data, const struct clock_source *clock);
+/* The share in written extents, by the file system's own map; NaN: it has none. */
+double storage_mapped_share(const struct storage_data *data);
 
 #endif

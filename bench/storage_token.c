@@ -48,7 +48,7 @@ enum status storage_token_put(const char *scratch, struct error *err)
 	return number ? error_errno(err, path, number) : ST_OK;
 }
 
-static bool is_token(const char *scratch, const char *node)
+bool storage_token_seen(const char *scratch, const char *node)
 {
 	struct str text = {0};
 	bool same = file_read(&text, tmpf("%s/../%s/token", scratch, node), TOKEN_LIMIT, NULL) ==
@@ -68,7 +68,7 @@ int storage_token_others(struct arena *arena, const char *scratch, const char **
 
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] == '.' || strcmp(e->d_name, own_name(scratch)) == 0 ||
-		    !is_token(scratch, e->d_name))
+		    !storage_token_seen(scratch, e->d_name))
 			continue;
 		str_addf(&list, "%s%s", count ? "," : "", e->d_name);
 		count++;

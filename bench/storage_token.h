@@ -4,6 +4,8 @@
 #ifndef ASSAY_BENCH_STORAGE_TOKEN_H
 #define ASSAY_BENCH_STORAGE_TOKEN_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -15,6 +17,9 @@ enum status storage_token_put(const char *scratch, struct error *err);
  * *names their names with commas between (arena). Tokens of another run and of a
  * copied directory, where the name inside is not the directory's, do not count. */
 int storage_token_others(struct arena *arena, const char *scratch, const char **names);
+
+/* Whether the token of that node of this run lies beside `scratch`. */
+bool storage_token_seen(const char *scratch, const char *node);
 
 /* Another run (another ".assay-" directory) whose lock on this path is held and
  * whose directory is older than ours, so that of two only the later gives way:

@@ -4,8 +4,8 @@
  * opened only under a launcher, coord/comm.h).
  *
  * Nothing here finds out that a peer is dead: MPI says nothing when a host
- * falls silent, and a send that is over proves nothing. The caller keeps a
- * deadline per peer, believes in answers only, and calls forget.
+ * falls silent. The caller keeps a deadline per peer, believes in answers only,
+ * and calls forget.
  *
  * All functions from one thread. They may be called from inside `take`, except
  * poll and close. Ranks outside 0..size-1 are a bug of the caller. */
@@ -39,7 +39,8 @@ struct comm_ops {
 	enum status (*poll)(struct comm *c,
 	                    void (*take)(void *arg, int from, const void *bytes, size_t len),
 	                    void *arg, bool *moved, struct error *err);
-	/* Bytes for this peer that the transport has not finished with. */
+	/* Bytes for this peer that its process has not taken yet. 0 does not say
+	 * that its caller has seen them. */
 	size_t (*queued)(const struct comm *c, int to);
 	/* The transport says itself that the peer is out of reach, or what came
 	 * from it makes no sense: sooner than a deadline, and never sure to come. */
@@ -74,7 +75,8 @@ struct comm {
 
 /* What a module needs of the program: it links nothing of it. */
 struct comm_host {
-	/* Fills err (may be NULL) with the transport's words. Returns st. */
+	/* Fills err (may be NULL): ST_IO with the transport's words; ST_RANGE and
+	 * ST_NOSPACE as of send, without. Returns st. */
 	enum status (*trouble)(struct error *err, enum status st, const char *words);
 	/* Out of memory: ends the program. */
 	void (*nomem)(void);

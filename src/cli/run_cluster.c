@@ -21,6 +21,14 @@ static void ignore(int number)
 	(void)number;
 }
 
+/* What mpirun forwards, and then waits: its own way of ending ranks leaves them
+ * seconds, and takes a minute. */
+static void end(int number)
+{
+	(void)number;
+	cli_signal = SIGTERM;
+}
+
 enum status run_join(struct comm **comm, const struct options *o, struct error *err)
 {
 	/* What resumes has its number of nodes in run.json; some may be gone. */
@@ -37,6 +45,7 @@ enum status run_join(struct comm **comm, const struct options *o, struct error *
 	/* With it Hydra tells all ranks that one has died; it would end us. Handled and
 	 * not ignored, which children would inherit. */
 	signal(SIGUSR1, ignore);
+	signal(SIGUSR2, end);
 	return comm_open(comm, &request, err);
 }
 

@@ -7,10 +7,12 @@
 
 static enum status check_members(const struct json_doc *doc, struct error *err)
 {
+	if (!cJSON_IsObject(doc->root))
+		return error_set(err, ST_PARSE, MSG_suite_empty, json_place(doc, doc->root));
 	for (const cJSON *m = doc->root->child; m; m = m->next)
-		if (!m->string || !word_in("v|title|settings", m->string))
+		if (!word_in("v|title|settings", m->string))
 			return error_set(err, ST_PARSE, MSG_suite_member, json_place(doc, m),
-			                 m->string ? m->string : "");
+			                 m->string);
 	if (json_number(doc->root, "v", 0) != 1)
 		return error_set(err, ST_PARSE, MSG_suite_version, json_place(doc, doc->root));
 	return ST_OK;

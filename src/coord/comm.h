@@ -34,7 +34,7 @@ struct comm_request {
  * rank has the error; on the others err stays empty, and the call returns a
  * little later, since many launchers end all ranks with the first. Under a
  * launcher this may take seconds, and waits for all ranks. To be called before
- * there are other threads. */
+ * there are other threads; SIGPIPE is ignored from then on. */
 enum status comm_open(struct comm **out, const struct comm_request *request, struct error *err);
 
 /* Under scripts/cluster/launch, on the first rank: writes the exit code to stderr as
@@ -43,5 +43,8 @@ void comm_tell_exit(int code);
 
 /* The world of one rank. */
 struct comm *comm_local(void);
+
+/* What comm_host.trouble is: ST_RANGE and ST_NOSPACE have sentences of their own. */
+enum status comm_trouble(struct error *err, enum status st, const char *words);
 
 #endif

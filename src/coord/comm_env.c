@@ -17,6 +17,8 @@ static const char *const settings[][2] = {
 	{"OMPI_MCA_coll_hcoll_enable", "0"},
 	{"OMPI_MCA_coll_ucc_enable", "0"},
 	{"OMPI_MCA_opal_cuda_support", "0"},
+	/* hwloc inside MPI: its plug-ins open GPU libraries and look for X servers. */
+	{"HWLOC_PLUGINS_PATH", "/dev/null"},
 	/* MPICH and its kin over libfabric or UCX */
 	{"MPIR_CVAR_OFI_USE_PROVIDER", "tcp"},
 	{"I_MPI_OFI_PROVIDER", "tcp"},

@@ -18,6 +18,15 @@ struct local {
 	size_t queued;
 };
 
+enum status comm_trouble(struct error *err, enum status st, const char *words)
+{
+	if (st == ST_RANGE)
+		return error_set(err, st, MSG_comm_too_long);
+	if (st == ST_NOSPACE)
+		return error_set(err, st, MSG_comm_full);
+	return error_set(err, st, MSG_comm_trouble, words);
+}
+
 static enum status local_send(struct comm *c, int to, const void *bytes, size_t len,
                               struct error *err)
 {
@@ -26,10 +35,9 @@ static enum status local_send(struct comm *c, int to, const void *bytes, size_t 
 
 	(void)to;
 	if (len > COMM_MESSAGE_MAX)
-		return error_set(err, ST_RANGE, MSG_comm_trouble, "message longer than 64 MiB");
+		return comm_trouble(err, ST_RANGE, NULL);
 	if (l->queued + len > COMM_QUEUE_MAX)
-		return error_set(err, ST_NOSPACE, MSG_comm_trouble,
-		                 "a peer does not take its messages");
+		return comm_trouble(err, ST_NOSPACE, NULL);
 	m = malloc(sizeof(*m) + len);
 	if (!m)
 		die_nomem();

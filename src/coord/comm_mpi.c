@@ -10,6 +10,7 @@
  * collective, until the orderly MPI_Finalize. */
 #include <mpi.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,8 +19,9 @@
 #include "assay/comm.h"
 
 #define TAG         7
+#define TAG_NEVER   8
 #define CHUNK       ((size_t)32 << 10) /* below the eager limit of Open MPI's tcp (64 KiB) */
-#define FLIGHTS     4                  /* chunks under way to one peer */
+#define FLIGHTS     16                 /* chunks under way to one peer */
 #define POLL_CHUNKS 256                /* taken in one poll, then others have their turn */
 #define LINGER      25                 /* rounds of 2 ms */
 #define HEAD        8                  /* bytes before each message: length, its complement */
@@ -84,19 +86,14 @@ static void *need(const struct world *w, void *memory)
 	return memory;
 }
 
-/* "MPI_Isend to rank 3: what MPI says" */
+/* "MPI_Improbe: what MPI says", without its stack of errors. */
 static enum status mpi_failed(const struct world *w, int code, const char *call, struct error *err)
 {
-	char words[64 + MPI_MAX_ERROR_STRING], *end;
-	int len = 0;
+	char words[32 + MPI_MAX_ERROR_STRING];
+	int len = snprintf(words, 32, "%s: ", call);
 
-	end = stpcpy(words, call);
-	end = stpcpy(end, ": ");
-	if (MPI_Error_string(code, end, &len) != MPI_SUCCESS)
-		*end = '\0';
-	for (char *p = end; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
+	MPI_Error_string(code, words + len, &len);
+	words[strcspn(words, "\n")] = '\0';
 	return w->host->trouble(err, ST_IO, words);
 }
 
@@ -141,8 +138,10 @@ static struct block *block_for(struct world *w, struct peer *p, size_t len)
 	return b;
 }
 
-static void put(struct world *w, struct peer *p, const unsigned char *bytes, size_t len)
+static void put(struct world *w, struct peer *p, const void *what, size_t len)
 {
+	const unsigned char *bytes = what;
+
 	p->queued += len;
 	while (len > 0) {
 		struct block *b = block_for(w, p, len);
@@ -155,22 +154,13 @@ static void put(struct world *w, struct peer *p, const unsigned char *bytes, siz
 	}
 }
 
-static void head_write(unsigned char *head, size_t len)
+static bool head_read(const unsigned char *bytes, size_t *len)
 {
-	uint32_t n = (uint32_t)len, complement = ~n;
+	uint32_t head[2];
 
-	memcpy(head, &n, sizeof(n));
-	memcpy(head + sizeof(n), &complement, sizeof(n));
-}
-
-static bool head_read(const unsigned char *head, size_t *len)
-{
-	uint32_t n, complement;
-
-	memcpy(&n, head, sizeof(n));
-	memcpy(&complement, head + sizeof(n), sizeof(n));
-	*len = n;
-	return n == ~complement && n <= COMM_MESSAGE_MAX;
+	memcpy(head, bytes, sizeof(head));
+	*len = head[0];
+	return head[0] == ~head[1] && head[0] <= COMM_MESSAGE_MAX;
 }
 
 static enum status mpi_send(struct comm *c, int to, const void *bytes, size_t len,
@@ -178,15 +168,14 @@ static enum status mpi_send(struct comm *c, int to, const void *bytes, size_t le
 {
 	struct world *w = (struct world *)c;
 	struct peer *p = &w->peers[to];
-	unsigned char head[HEAD];
+	const uint32_t head[2] = {(uint32_t)len, ~(uint32_t)len};
 
 	if (len > COMM_MESSAGE_MAX)
-		return w->host->trouble(err, ST_RANGE, "message longer than 64 MiB");
+		return w->host->trouble(err, ST_RANGE, NULL);
 	if (p->gone || p->broken)
 		return ST_OK;
 	if (p->queued + HEAD + len > COMM_QUEUE_MAX)
-		return w->host->trouble(err, ST_NOSPACE, "a peer does not take its messages");
-	head_write(head, len);
+		return w->host->trouble(err, ST_NOSPACE, NULL);
 	put(w, p, head, HEAD);
 	put(w, p, bytes, len);
 	if (!p->sending) {
@@ -225,8 +214,9 @@ static void take_off(struct world *w, int to)
 	p->first = b->next;
 	if (!p->first)
 		p->last = NULL;
-	code = MPI_Isend(b->data, (int)b->len, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
-	                 &w->requests[w->n_flights]);
+	/* Synchronous: what a peer does not take stays in our count of its queue. */
+	code = MPI_Issend(b->data, (int)b->len, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+	                  &w->requests[w->n_flights]);
 	if (code != MPI_SUCCESS) {
 		/* Whether MPI still looks at it is not known: it is left to MPI. */
 		break_peer(p);
@@ -236,6 +226,16 @@ static void take_off(struct world *w, int to)
 	p->flying++;
 }
 
+/* Lets MPI look at its sockets. */
+static void progress(void)
+{
+	int there;
+
+	MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+}
+
+/* With a look before each chunk, for Open MPI 4.1: if it writes to a socket that the
+ * death of a peer has reset before it has read of it, it spins for ever. */
 static bool push(struct world *w)
 {
 	bool moved = false;
@@ -245,8 +245,10 @@ static bool push(struct world *w)
 		int to = w->sending.list[i];
 		struct peer *p = &w->peers[to];
 
-		for (; p->first && p->flying < FLIGHTS; moved = true)
+		for (; p->first && p->flying < FLIGHTS; moved = true) {
+			progress();
 			take_off(w, to);
+		}
 		p->sending = p->first != NULL;
 		if (p->sending)
 			w->sending.list[kept++] = to;
@@ -446,10 +448,9 @@ static enum status mpi_poll(struct comm *c,
 	enum status st = ST_OK;
 	bool any;
 
-	any = push(w);
-	any |= pull(w, &to, err, &st);
+	any = pull(w, &to, err, &st);
 	any |= land(w, err, &st);
-	any |= push(w); /* answers, and what had to wait for those that landed */
+	any |= push(w);
 	if (moved)
 		*moved = any;
 	return st;
@@ -504,15 +505,15 @@ static void world_free(struct world *w)
 }
 
 struct deadline {
-	struct timespec time;
+	struct timespec left;
 	int code;
 };
 
 static void *deadline_main(void *arg)
 {
-	const struct deadline *d = arg;
+	struct deadline *d = arg;
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &d->time, NULL) != 0)
+	while (nanosleep(&d->left, &d->left) != 0)
 		;
 	_exit(d->code);
 }
@@ -520,16 +521,10 @@ static void *deadline_main(void *arg)
 /* MPI_Finalize waits for all ranks and knows no deadline. */
 static bool finalize(double seconds, int code)
 {
-	struct deadline d = {.code = code};
+	struct deadline d = {.left.tv_sec = (time_t)seconds, .code = code};
 	pthread_t thread;
 
-	clock_gettime(CLOCK_MONOTONIC, &d.time);
-	d.time.tv_sec += (time_t)seconds;
-	d.time.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	if (d.time.tv_nsec >= 1000000000) {
-		d.time.tv_sec++;
-		d.time.tv_nsec -= 1000000000;
-	}
+	d.left.tv_nsec = (long)((seconds - (double)d.left.tv_sec) * 1e9);
 	if (pthread_create(&thread, NULL, deadline_main, &d) != 0)
 		return false; /* rather not in order than for ever */
 	MPI_Finalize();
@@ -544,9 +539,7 @@ static void linger(void)
 	const struct timespec pause = {.tv_nsec = 2000000};
 
 	for (int i = 0; i < LINGER; i++) {
-		int there;
-
-		MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+		progress();
 		nanosleep(&pause, NULL);
 	}
 }
@@ -594,18 +587,6 @@ static const struct comm_ops ops = {
 
 /* --- the start ------------------------------------------------------------------ */
 
-/* "MPICH Version:  4.0.2\nMPICH …": the first line, blanks made single. */
-static void tidy_version(char *text)
-{
-	char *to = text;
-
-	text[strcspn(text, "\n")] = '\0';
-	for (const char *p = text; *p; p++)
-		if ((*p != ' ' && *p != '\t') || (to > text && to[-1] != ' '))
-			*to++ = *p == '\t' ? ' ' : *p;
-	*to = '\0';
-}
-
 static enum status mpi_open(struct comm **out, const struct comm_host *host, struct error *err)
 {
 	struct world *w;
@@ -628,7 +609,10 @@ static enum status mpi_open(struct comm **out, const struct comm_host *host, str
 	MPI_Comm_size(MPI_COMM_WORLD, &w->comm.size);
 	MPI_Get_library_version(w->library, &len);
 	w->ucx = strstr(w->library, "ch4:ucx") != NULL;
-	tidy_version(w->library);
+	/* "MPICH Version:\t4.0.2\nMPICH Release date:…" */
+	w->library[strcspn(w->library, "\n")] = '\0';
+	for (char *p = w->library; (p = strchr(p, '\t')) != NULL;)
+		*p = ' ';
 	size = (size_t)w->comm.size;
 	w->peers = need(w, calloc(size, sizeof(*w->peers)));
 	w->sending.list = need(w, calloc(size, sizeof(int)));

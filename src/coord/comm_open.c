@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,17 +101,12 @@ static void unbind(void)
 
 /* --- the module ---------------------------------------------------------------- */
 
-static enum status trouble(struct error *err, enum status st, const char *words)
-{
-	return error_set(err, st, MSG_comm_trouble, words);
-}
-
 static void nomem(void)
 {
 	die_nomem();
 }
 
-static const struct comm_host host = {.trouble = trouble, .nomem = nomem};
+static const struct comm_host host = {.trouble = comm_trouble, .nomem = nomem};
 
 static bool exe_folder(struct str *out)
 {
@@ -219,6 +215,8 @@ static enum status world_open(struct comm **out, const struct comm_request *requ
 	} else {
 		st = module_for(&module, request->module, l, err);
 		if (st == ST_OK) {
+			/* MPI writes to the sockets of ranks that are gone. */
+			signal(SIGPIPE, SIG_IGN);
 			comm_env_enter(&env);
 			st = module->open(out, &host, err);
 			comm_env_leave(&env);

@@ -22,6 +22,7 @@
 #include "run/journal.h"
 
 #define REQUEST_LIMIT ((size_t)1 << 20)
+#define QUIET_NS      (50 * NS_PER_MS) /* between two lines about the same */
 
 struct worker {
 	struct probe_ctx ctx;
@@ -32,6 +33,10 @@ struct worker {
 	int channel;
 	const char *phase, *work, *raw_dir;
 	int writer, attempt;
+	bool told; /* progress: what last, and when */
+	enum stage told_stage;
+	enum msg told_what;
+	int64_t told_ns;
 	struct str input; /* of stdin, read and not used yet */
 	struct peer_text *texts;
 };
@@ -91,11 +96,21 @@ static const char *param_word(struct probe_ctx *ctx, const char *name)
 	return text_of(ctx, name, &row);
 }
 
+/* A probe may tell of each window, and windows can be short. */
 static void progress(struct probe_ctx *ctx, enum stage stage, double done, enum msg what)
 {
+	struct worker *w = ctx->self;
+	int64_t now = clock_now(&clock_system);
 	struct str line = {0};
 	struct json_out j = json_writer(&line, 0);
 
+	if (w->told && stage == w->told_stage && what == w->told_what &&
+	    now < w->told_ns + QUIET_NS)
+		return;
+	w->told = true;
+	w->told_stage = stage;
+	w->told_what = what;
+	w->told_ns = now;
 	json_object_begin(&j, NULL);
 	json_put_string(&j, "kind", "progress");
 	json_put_string(&j, "stage", stage_names[stage]);

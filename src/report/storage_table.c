@@ -54,7 +54,7 @@ static bool is_of_point(const struct finding *f, const char *path)
 {
 	return f->subject.kind == SUBJECT_PATH && f->subject.id && f->evidence &&
 	       f->rule->reading == RULE_SOUND && strcmp(f->subject.id, path) == 0 &&
-	       str_starts(f->evidence->metric, "storage_read_") &&
+	       span_shows(f->evidence) && str_starts(f->evidence->metric, "storage_read_") &&
 	       (f->point || has_code(f, MSG_no_point_meets) || has_code(f, MSG_no_reading));
 }
 

@@ -528,16 +528,30 @@ static void literal_lines(struct page *p)
 
 /* --- between nodes ----------------------------------------------------------------------- */
 
+/* Where noise explains it as well as anything there is nobody to blame. */
+static bool blames(const struct localised *l)
+{
+	return l->identified ||
+	       (l->n_explanations > 0 && l->explanations[0].kind != CULPRIT_NOTHING &&
+	        l->explanations[0].odds > 0.5);
+}
+
 static void between_nodes(const struct page *p)
 {
-	if (p->card->n_localised == 0)
-		return;
-	str_addc(p->out, '\n');
-	line(p, 2, msg_format(MSG_between_nodes));
-	for (int i = 0; i < p->card->n_localised; i++)
-		line(p, 4,
-		     tmpf("%s: %s", p->card->localised[i].metric,
-		          printable(p->card->localised[i].text)));
+	bool any = false;
+
+	for (int i = 0; i < p->card->n_localised; i++) {
+		const struct localised *l = &p->card->localised[i];
+
+		if (!blames(l))
+			continue;
+		if (!any) {
+			str_addc(p->out, '\n');
+			line(p, 2, msg_format(MSG_between_nodes));
+		}
+		any = true;
+		line(p, 4, tmpf("%s: %s", l->metric, printable(l->text)));
+	}
 }
 
 /* --- all ------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@
 	X(BEST, "best")                                                                            \
 	X(MEDIAN, "median")                                                                        \
 	X(SUM, "sum")                                                                              \
-	X(DISTINCT, "distinct") /* how many share theirs with another one */ \
+	X(DISTINCT, "distinct") /* how many share theirs with another one */                       \
 	X(SPREAD, "spread")
 
 enum scope {

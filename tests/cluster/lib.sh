@@ -1,5 +1,5 @@
-# Sourced by the tests of runs on many hosts: four of them, which are namespaces of
-# this machine (hosts), and a launcher of either MPI.
+# Sourced by the tests of runs on many hosts: four of them or $count, which are
+# namespaces of this machine (hosts), and a launcher of either MPI.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root for hosts of its own"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -12,7 +12,8 @@ cluster=$tests_dir/../cluster
 hosts=$tmp/hosts
 mkdir "$hosts"
 at_exit='"$cluster/hosts" down "$hosts"'
-"$cluster/hosts" up "$hosts" 4 || skip "no namespaces to be had here"
+count=${count:-4}
+"$cluster/hosts" up "$hosts" $count || skip "no namespaces to be had here"
 sed 's/$/ slots=1/' "$hosts/names" >"$hosts/slots"
 
 # launch openmpi|mpich args...: runs assay on all hosts, rank 0 on node0. What it
@@ -20,10 +21,10 @@ sed 's/$/ slots=1/' "$hosts/names" >"$hosts/slots"
 launch() {
 	local mpi=$1 command
 	shift
-	command="timeout -k 5 100 mpirun.openmpi --hostfile $hosts/slots -np 4 --map-by node --enable-recovery \
+	command="timeout -k 5 100 mpirun.openmpi --hostfile $hosts/slots -np $count --map-by node --enable-recovery \
 		--mca pml ob1 --mca btl self,tcp --mca plm_rsh_agent $hosts/rsh"
 	[ "$mpi" = openmpi ] || command="timeout -k 5 100 mpiexec.hydra -disable-auto-cleanup -f $hosts/names \
-		-ppn 1 -np 4 -launcher ssh -launcher-exec $hosts/rsh"
+		-ppn 1 -np $count -launcher ssh -launcher-exec $hosts/rsh"
 	TMPDIR=$tmp OMPI_MCA_btl_tcp_if_include=eth0 "$hosts/rsh" node0 \
 		"export TMPDIR=$tmp; $command $ASSAY $*" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	launcher=$!

@@ -116,10 +116,77 @@ static void sizes_go_from_8_bytes_to_the_largest(void **state)
 
 	(void)state;
 	assert_non_null(strstr(sizes, "\"bytes\":65536,"));
+	/* Once, though more than one size of the series comes to it. */
 	assert_non_null(strstr(sizes, "\"bytes\":8,"));
+	assert_null(strstr(strstr(sizes, "\"bytes\":8,") + 1, "\"bytes\":8,"));
 	assert_non_null(
 		strstr(param_of(s, reading_of(s, rates[2], NULL), "sizes"), "\"bytes\":32,"));
 	assert_string_equal(param_of(s, reading_of(s, rates[1], NULL), "cut"), "false");
+	/* A mean over all sizes says nothing: small ones are slow by nature. The figure is
+	 * that of the largest. */
+	assert_non_null(strstr(sizes, "\"busbw_gbs\":0.1"));
+	expect_near(value_of(s, rates[1], NULL), 300);
+	assert_string_equal(param_of(s, reading_of(s, rates[1], NULL), "bytes"), "65536");
+	look_away(s);
+}
+
+/* In-switch reductions and trees send less than the formula counts, so that 475 GB/s on
+ * links of 450 is no error: it passes, and the algorithm stands beside it. */
+static void more_than_the_links_carry_is_no_error(void **state)
+{
+	struct seen *s = all_cards(NULL, FAST "\"achieved\":{\"collective\":1.055},", NULL);
+	const struct reading *r = reading_of(s, rates[1], NULL);
+
+	(void)state;
+	expect_near(r->value, 1.055 * 300);
+	assert_string_equal(param_of(s, r, "algorithm"), "\"TREE SIMPLE, 24 channels\"");
+	judge(s, PROFILE, 4);
+	expect_no_finding(s, &probe_collective);
+	look_away(s);
+}
+
+/* Built or started wrongly, every process is rank 0 of 1 and its rate is a nonsense or
+ * zero; two ranks on one card are no two cards. How many took part is in the reading. */
+static void the_cards_that_took_part_are_counted(void **state)
+{
+	static const struct {
+		const char *visible, *cards;
+	} rows[] = {{"0,1", "2"}, {"3,1,0", "3"}, {"0,0", NULL}, {"2", NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct seen *s = ask((struct ask){
+			.probe = "collective",
+			.params = "\"max_size\":\"64M\",\"windows\":\"1\"",
+			.look = {.more = FAST, .cards = A100, .visible = rows[i].visible}});
+
+		if (rows[i].cards)
+			assert_string_equal(param_of(s, reading_of(s, rates[0], NULL), "cards"),
+			                    rows[i].cards);
+		else
+			expect_not(s, rates[0], NULL, OUTCOME_UNSUPPORTED, "collective_one_card");
+		look_away(s);
+	}
+}
+
+/* NCCL's own lines, which whoever set NCCL_DEBUG wants to see, never land among figures:
+ * the choice of algorithm is read from our file, and theirs is told as found. */
+static void lines_of_nccl_do_not_mix_with_figures(void **state)
+{
+	struct seen *s;
+
+	(void)state;
+	setenv("NCCL_DEBUG", "TRACE", 1);
+	setenv("NCCL_DEBUG_FILE", "/dev/full", 1);
+	s = all_cards(NULL, NULL, "\"max_size\":\"64M\",\"windows\":\"1\"");
+	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_FILE");
+	assert_int_equal(s->status, 0);
+	expect_near(value_of(s, rates[0], NULL), 300);
+	assert_string_equal(param_of(s, reading_of(s, rates[0], NULL), "algorithm"),
+	                    "\"RING SIMPLE, 24 channels\"");
+	assert_string_equal(param_of(s, reading_of(s, rates[0], NULL), "environment"),
+	                    "{\"NCCL_DEBUG\":\"TRACE\",\"NCCL_DEBUG_FILE\":\"/dev/full\"}");
 	look_away(s);
 }
 
@@ -266,8 +333,9 @@ static void a_lost_card_is_named(void **state)
 /* Queued, begun and not done: all wait for one another. */
 static void a_call_that_does_not_end_is_given_up(void **state)
 {
-	struct seen *s = all_cards("{\"kind\":\"nccl_slow\",\"factor\":1e-9}", NULL,
-	                           "\"timeout_s\":\"0.5\"");
+	/* Of the stand-ins' time. */
+	struct seen *s =
+		all_cards("{\"kind\":\"nccl_slow\",\"factor\":1e-9}", NULL, "\"timeout_s\":\"10\"");
 	const char *text;
 
 	(void)state;
@@ -462,6 +530,9 @@ int main(void)
 		cmocka_unit_test(what_nccl_chose_is_told),
 		cmocka_unit_test(any_number_of_cards),
 		cmocka_unit_test(sizes_go_from_8_bytes_to_the_largest),
+		cmocka_unit_test(more_than_the_links_carry_is_no_error),
+		cmocka_unit_test(the_cards_that_took_part_are_counted),
+		cmocka_unit_test(lines_of_nccl_do_not_mix_with_figures),
 		cmocka_unit_test(a_wrong_element_is_found_on_its_card),
 		cmocka_unit_test(wrong_elements_are_counted),
 		cmocka_unit_test(a_slow_ring_fails),

@@ -247,6 +247,22 @@ static void always(struct harness *h)
 	assert_true(value(h, "gemm_wrong_elements") == 1);
 }
 
+/* With a bad first result, which the others are held against, all of them look wrong:
+ * the host's own sums say that it was the first. A NaN compares with no limit, and is
+ * found by its bits. */
+static void the_first(struct harness *h)
+{
+	const struct reading *r;
+
+	run(h);
+	r = harness_expect(h, "gemm_fp16_tflops", OUTCOME_FAILED, "gemm_wrong");
+	assert_non_null(strstr(r->reason.text, "row 42"));
+	assert_true(harness_param(r, "elements_different") ==
+	            harness_param(r, "products_compared"));
+	assert_true(value(h, "gemm_wrong_elements") > 40);
+	near(value(h, "gemm_bf16_tflops"), 312);
+}
+
 static void wrong_results_are_found(void **state)
 {
 	(void)state;
@@ -266,6 +282,13 @@ static void wrong_results_are_found(void **state)
 	         CARDS(A100, ",\"faults\":[{\"kind\":\"wrong\",\"of\":\"fp16\",\"what\":\"bit\","
 	                     "\"bit\":14,\"every\":1}]"),
 	         always);
+	on_cards(&probe_gemm,
+	         CARDS(A100, ",\"faults\":[{\"kind\":\"wrong\",\"of\":\"fp16\",\"what\":\"bit\","
+	                     "\"bit\":14}]"),
+	         the_first);
+	on_cards(&probe_gemm,
+	         CARDS(A100, ",\"faults\":[{\"kind\":\"wrong\",\"of\":\"fp16\",\"what\":\"nan\"}]"),
+	         the_first);
 }
 
 /* Both cards of a node; the second is wrong in the last bit, every time. */

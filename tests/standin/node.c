@@ -457,11 +457,12 @@ static void load_file(const char *path)
 void node_load(void)
 {
 	static bool loaded;
-	const char *path = getenv("ASSAY_STANDIN");
+	const char *path;
 
 	if (loaded)
 		return;
 	loaded = true;
+	path = getenv("ASSAY_STANDIN");
 	if (!path)
 		node_bad("ASSAY_STANDIN names no node file");
 	load_file(path);
