@@ -371,9 +371,15 @@ static void emit_shared(struct storage_work *w)
 	}
 	seen = storage_token_others(w->ctx->arena, w->ctx->scratch, &others);
 	if (seen > 0) {
-		storage_emit_text(
-			w, SHARED, "yes",
-			arena_strf(w->ctx->arena, "{\"seen\":%d,\"first\":\"%s\"}", seen, others));
+		struct str params = {0};
+		struct json_out j = json_writer(&params, 0);
+
+		json_object_begin(&j, NULL);
+		json_put_int(&j, "seen", seen);
+		json_put_string(&j, "first", others);
+		json_object_end(&j);
+		storage_emit_text(w, SHARED, "yes", params.data);
+		str_release(&params);
 		return;
 	}
 	because(w, OUTCOME_NOT_MEASURED, MSG_storage_unproven, w->ctx->subject_id);

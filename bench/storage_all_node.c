@@ -255,7 +255,8 @@ static bool check_kept(struct all_node *a)
 	return true;
 }
 
-/* Of the node, whether a driver works or not; -1: unknown. */
+/* Of the node, whether a driver works or not; -1: unknown, where a driver may list
+ * some that the kernel does not. */
 static int count_cards(struct probe_ctx *ctx)
 {
 	const char *const *gpus = cards_gpus(ctx);
@@ -263,7 +264,10 @@ static int count_cards(struct probe_ctx *ctx)
 
 	while (gpus[n] && strcmp(gpus[n], CARDS_ALL) != 0)
 		n++;
-	return n ? n : host_nvidia_read(ctx->arena, ctx->sys_root).n_cards;
+	if (n > 0)
+		return n;
+	n = host_nvidia_read(ctx->arena, ctx->sys_root).n_cards;
+	return n > 0 || !cards_have_driver(ctx) ? n : -1;
 }
 
 /* Threads for a depth: one CPU cannot drive a fast device. A divisor of it. */

@@ -55,7 +55,8 @@ struct proc {
 	pid_t guard_pid; /* as it was, with its start time */
 	uint64_t guard_start;
 	int link, channel, err_fd;
-	int input; /* the other end of the child's stdin, -1: not kept */
+	struct str unsent; /* for its stdin */
+	int input;         /* the other end of the child's stdin, -1: not kept */
 	struct liner lines;
 	struct capture err;
 	struct proc_end end;
@@ -308,17 +309,27 @@ static void finish(struct proc *p)
 		p->end.seconds = (double)(clock_now(&clock_system) - p->start_ns) / NS_PER_S;
 	forget(p);
 	close_fd(&p->input);
+	str_release(&p->unsent);
 	p->state = DONE;
 }
 
-bool proc_send(struct proc *p, const char *data, size_t len)
+static void send_rest(struct proc *p)
 {
-	ssize_t n = p->input < 0 ? -1 : send(p->input, data, len, MSG_NOSIGNAL);
+	ssize_t n;
 
-	/* Half a line would spoil all that follow. */
-	if (n >= 0 && (size_t)n < len)
+	if (p->input < 0 || p->unsent.len == 0)
+		return;
+	n = send(p->input, p->unsent.data, p->unsent.len, MSG_NOSIGNAL);
+	if (n >= 0)
+		str_drop(&p->unsent, (size_t)n);
+	else if (errno != EAGAIN && errno != EINTR)
 		close_fd(&p->input);
-	return n >= 0 && (size_t)n == len;
+}
+
+void proc_send(struct proc *p, const char *data, size_t len)
+{
+	str_addn(&p->unsent, data, len);
+	send_rest(p);
 }
 
 static bool is_guard(pid_t pid)
@@ -513,8 +524,10 @@ enum status proc_pump(struct proc *const *procs, int count, int timeout_ms)
 		st = errno == EINTR ? ST_INTERRUPTED : ST_IO;
 	free(fds);
 	for (int i = 0; i < count; i++)
-		if (procs[i]->state != DONE)
+		if (procs[i]->state != DONE) {
+			send_rest(procs[i]);
 			step(procs[i]);
+		}
 	return st;
 }
 

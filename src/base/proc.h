@@ -86,9 +86,9 @@ enum status proc_start(struct proc **out, const struct proc_spec *spec, struct e
  * done. ST_INTERRUPTED: a signal came; everything was handled all the same. */
 enum status proc_pump(struct proc *const *procs, int count, int timeout_ms);
 bool proc_done(const struct proc *p);
-/* More for the stdin of a child started with keep_input; all or nothing. False:
- * it has ended, or has not read for long. */
-bool proc_send(struct proc *p, const char *data, size_t len);
+/* More for the stdin of a child started with keep_input; what it does not take now
+ * goes with later pumps. */
+void proc_send(struct proc *p, const char *data, size_t len);
 /* After proc_done. */
 const struct proc_end *proc_result(const struct proc *p);
 /* Asks the guard to end it (TERM, grace, KILL, cleaning). */

@@ -325,6 +325,7 @@ static void run_crew(struct agent *a, const cJSON *o)
 		                        .subject = arena_str(&arena, json_string(o, "id", "")),
 		                        .attempt = (int)json_number(o, "attempt", 1),
 		                        .seconds = json_number(o, "seconds", 1),
+		                        .named_path = probe->needs_storage,
 		                        .company = &a->company};
 		snprintf(a->unit.work, sizeof(a->unit.work), "%s", json_string(o, "work", ""));
 		a->in_crew = true;

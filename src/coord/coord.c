@@ -566,7 +566,6 @@ void coord_peer_text(struct coord *c, int from, const char *text)
 	json_put_string(&j, "text", text);
 	json_object_end(&j);
 	str_addc(&line, '\n');
-	/* A child that does not take it has ended or will at its deadline. */
 	proc_send(c->peer_slot->proc, line.data, line.len);
 	str_release(&line);
 }

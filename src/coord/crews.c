@@ -21,6 +21,7 @@ struct crew {
 	char work[13];
 	int attempt;
 	bool given_up;
+	uint64_t seen[METRICS_MAX / 64]; /* metrics that came */
 };
 
 /* One thing to do in the phase: a probe, for all nodes also about a path. */
@@ -313,6 +314,19 @@ bool crews_refuse(struct leader *l, const char *work, int attempt)
 	return strstr(str_text(&l->crews->refused), tmpf("%s/%d ", work, attempt)) != NULL;
 }
 
+void crews_saw(struct leader *l, struct member *m, const struct reading *r)
+{
+	struct crew *crew = m->crew;
+	const struct metric *metrics;
+
+	if (!crew || !r->work || strcmp(crew->work, r->work) != 0)
+		return;
+	metrics = l->crews->tasks[l->crews->task].probe->metrics;
+	for (int i = 0; metrics[i].name && i < METRICS_MAX; i++)
+		if (strcmp(metrics[i].name, r->metric) == 0)
+			crew->seen[i / 64] |= (uint64_t)1 << i % 64;
+}
+
 static void owe_crew(struct leader *l, const struct crew *crew, const struct reason *reason)
 {
 	const struct probe *probe = l->crews->tasks[l->crews->task].probe;
@@ -324,10 +338,13 @@ static void owe_crew(struct leader *l, const struct crew *crew, const struct rea
 	                           .simulated = *l->o->agent.sys_root != '\0'};
 
 	memcpy(u.work, crew->work, sizeof(u.work));
-	for (const struct metric *metric = probe->metrics; metric->name; metric++) {
+	for (int i = 0; probe->metrics[i].name && i < METRICS_MAX; i++) {
+		const struct metric *metric = &probe->metrics[i];
 		struct str line = {0};
 		struct reading r;
 
+		if (crew->seen[i / 64] >> i % 64 & 1)
+			continue;
 		owed_line(&line, &r, &by, &u, metric, OUTCOME_LOST, reason);
 		leader_store(l, line.data, line.len);
 		str_release(&line);

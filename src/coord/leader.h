@@ -96,6 +96,8 @@ bool crews_step(struct leader *l);
 void crews_over(struct leader *l, struct member *m, const char *work);
 /* A line came: true if it is of a unit that was given up. */
 bool crews_refuse(struct leader *l, const char *work, int attempt);
+/* One of its readings came. */
+void crews_saw(struct leader *l, struct member *m, const struct reading *r);
 void crews_lost(struct leader *l, struct member *m, const struct reason *reason);
 /* One text from a child to another. */
 void crews_carry(struct leader *l, const struct member *from, const cJSON *o);

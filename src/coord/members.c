@@ -161,6 +161,8 @@ static void take_line(struct leader *l, struct member *m, const char *line, size
 		leader_say(l, say(MSG_child_line, m->name, why));
 	} else if (!(l->crews && r.work && crews_refuse(l, r.work, r.attempt))) {
 		mark_seen(m, &r);
+		if (l->crews)
+			crews_saw(l, m, &r);
 		card_names_learn(&m->cards, &r.subject);
 		leader_store(l, line, len);
 		if (r.outcome == OUTCOME_FAILED || r.outcome == OUTCOME_TIMED_OUT)

@@ -8,7 +8,7 @@ mkdir "$catalogue"
 exam() {
 	local want=$1
 	shift
-	expect "$want" "$source_dir/scripts/exam" --build "$build" --faults "$catalogue" "$@"
+	expect "$want" "$source_dir/scripts/exam" --build "$build" --faults "$catalogue" --clean 0 "$@"
 }
 slow='"faults": [{"kind": "slow", "card": 1, "factor": 0.8, "of": "compute"}]'
 node='"title": "t", "node": "a100-8", "change": {"count": 2}'
