@@ -1,7 +1,7 @@
 # What breaks one node leaves the others a run, a scorecard, and something to resume.
 . "$(dirname "$0")/lib.sh"
 
-args="--only inventory,jitter --budget quick --set jitter.seconds=5 --lost-after 2"
+args="--only inventory,jitter --budget quick --set jitter.seconds=8 --lost-after 2"
 dir=$tmp/run
 
 # begin MPI: a run that has reached the cards.
@@ -11,9 +11,8 @@ begin() {
 	until_line "$tmp/err" "phase cards"
 }
 
-# end SIGNAL I: to the rank on node I.
+# end SIGNAL I: to the rank on node I, whose pid is then $pid.
 end() {
-	local pid
 	pid=$(rank_on "$2")
 	[ -n "$pid" ] && kill "$1" "$pid" || fail "no rank on node$2"
 }
@@ -46,13 +45,13 @@ for mpi in openmpi mpich; do
 	"$cluster/hosts" cut "$hosts" 3
 	lost node3 "silent"
 	"$cluster/hosts" join "$hosts" 3
-	for pid in $("$cluster/hosts" pids "$hosts" 3); do kill -9 "$pid" 2>/dev/null; done
+	for p in $("$cluster/hosts" pids "$hosts" 3); do kill -9 "$p" 2>/dev/null; done
 
 	# One MPI is enough for what MPI has no part in.
 	[ $mpi = mpich ] || continue
 	begin $mpi
-	stopped=$(rank_on 1)
 	end -STOP 1
+	stopped=$pid
 	lost node1 "silent"
 	kill -9 "$stopped"
 done

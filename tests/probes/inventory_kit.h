@@ -27,6 +27,7 @@ struct look {
 	const char *remove;      /* folder of the tree that is taken away */
 	double deadline_s;       /* of the child; 0: 60 */
 	bool hangs;              /* and is ended */
+	const char *hang_s;      /* the parameter; NULL: as it is */
 };
 
 struct seen {
@@ -128,8 +129,10 @@ static inline struct seen *look_at(struct look look)
 	assert_non_null(f);
 	fprintf(f,
 	        "{\"probe\":\"inventory\",\"node\":\"n001\",\"work\":\"5f0c5f0c5f0c\",\"budget\":1,"
-	        "\"deadline_s\":%g,\"lib_dir\":\"%s/tests/standin/%s\",\"sys_root\":\"%s/tree\"}\n",
-	        look.deadline_s > 0 ? look.deadline_s : 60, BINARY_DIR, libraries, s->root);
+	        "\"deadline_s\":%g,\"lib_dir\":\"%s/tests/standin/%s\",\"sys_root\":\"%s/tree\","
+	        "\"params\":{%s}}\n",
+	        look.deadline_s > 0 ? look.deadline_s : 60, BINARY_DIR, libraries, s->root,
+	        look.hang_s ? tmpf("\"hang_s\":\"%s\"", look.hang_s) : "");
 	assert_int_equal(fclose(f), 0);
 	pid = fork();
 	assert_true(pid >= 0);

@@ -192,15 +192,12 @@ static void each_fault_is_found_on_its_card(void **state)
 	}
 }
 
-/* The others read as on a sound node. */
-static void a_lost_card_spoils_no_other(void **state)
+/* All cards but CARD1 read as on a sound node. */
+static void others_are_spared(const struct seen *s)
 {
 	struct seen *well = look_at((struct look){.kmsg = QUIET});
-	struct seen *s = look_at((struct look){
-		.kmsg = QUIET, .faults = "{\"kind\":\"lost\",\"card\":1,\"after\":-1}"});
 	int same = 0, of_card = 0;
 
-	(void)state;
 	for (int64_t i = 0; i < s->run.n_readings; i++) {
 		const struct reading *r = &s->run.readings[i], *other;
 
@@ -218,11 +215,20 @@ static void a_lost_card_spoils_no_other(void **state)
 		same++;
 	}
 	assert_int_equal(same, 3 * of_card);
+	look_away(well);
+}
+
+static void a_lost_card_spoils_no_other(void **state)
+{
+	struct seen *s = look_at((struct look){
+		.kmsg = QUIET, .faults = "{\"kind\":\"lost\",\"card\":1,\"after\":-1}"});
+
+	(void)state;
+	others_are_spared(s);
 	expect_not(s, "card_name", CARD1, OUTCOME_FAILED, "nvml_lost");
 	expect_not(s, "card_memory_mib", CARD1, OUTCOME_FAILED, "nvml_lost");
 	assert_string_equal(text_of(s, "card_pci_device", CARD1), "10de:20b2");
 	look_away(s);
-	look_away(well);
 }
 
 /* A card that no library lists has its name on the driver's file alone. */
@@ -487,6 +493,29 @@ static void what_came_before_a_hang_is_kept(void **state)
 	look_away(s);
 }
 
+/* NVML does not answer about one card, early and late. */
+static void a_card_that_hangs_spoils_no_other(void **state)
+{
+	static const char *const calls[] = {"nvmlDeviceGetPowerUsage",
+	                                    "nvmlDeviceGetCurrPcieLinkWidth"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct seen *s = look_at((struct look){
+			.kmsg = QUIET,
+			.hang_s = "0.2",
+			.faults =
+				tmpf("{\"kind\":\"hang\",\"card\":1,\"call\":\"%s\"}", calls[i])});
+
+		assert_int_equal(s->status, 0);
+		others_are_spared(s);
+		assert_string_equal(text_of(s, "card_name", CARD1), "NVIDIA A100-SXM4-80GB");
+		expect_not(s, i ? "card_pcie_gen" : "card_vgpu", CARD1, OUTCOME_TIMED_OUT,
+		           "card_refused");
+		look_away(s);
+	}
+}
+
 /* A driver of CUDA 11.0: what it does not tell is not measured or does not exist
  * for it, and all else is told. */
 static void an_old_driver_tells_what_it_can(void **state)
@@ -614,6 +643,7 @@ int main(void)
 		cmocka_unit_test(lost_forbidden_and_absent_differ),
 		cmocka_unit_test(a_card_without_ecc_does_not_pass_for_one_with),
 		cmocka_unit_test(what_came_before_a_hang_is_kept),
+		cmocka_unit_test(a_card_that_hangs_spoils_no_other),
 		cmocka_unit_test(an_old_driver_tells_what_it_can),
 		cmocka_unit_test(a_sleeping_link_is_no_slow_link),
 		cmocka_unit_test(mixed_models_and_drivers_are_said),

@@ -143,6 +143,23 @@ static void only_leaves_everything_owed(void **state)
 	kit_free(k);
 }
 
+/* What was left out by choice has nothing to do with a card that others outlive. */
+static void a_card_that_has_no_figure_was_not_left_out(void **state)
+{
+	static const char *const skip[] = {"storage"};
+	struct kit *k = kit_run(1, 3);
+
+	(void)state;
+	k->run.info.skip = skip;
+	k->run.info.n_skip = 1;
+	cards(k, "n1", 0, 2, 120);
+	kit_text(k, "n1", "n1-GPU-2", "card_name", "Good SXM4");
+	kit_score(k, speed(""));
+	assert_covered(k, "speed", 2, 3);
+	assert_reason(k, "speed", "no_reading");
+	kit_free(k);
+}
+
 static void planned_metrics(void **state)
 {
 	struct kit *k = kit_run(3, 8);
@@ -338,6 +355,7 @@ int main(void)
 		cmocka_unit_test(sockets_are_no_cards),
 		cmocka_unit_test(silent_nodes),
 		cmocka_unit_test(only_leaves_everything_owed),
+		cmocka_unit_test(a_card_that_has_no_figure_was_not_left_out),
 		cmocka_unit_test(planned_metrics),
 		cmocka_unit_test(star_gives_the_reason),
 		cmocka_unit_test(star_failure_fails_all),
