@@ -29,7 +29,7 @@ static const char *first_line(struct arena *arena, const char *root, const char 
 static const char *card_uuid(struct arena *arena, const char *root, const char *address)
 {
 	struct str text = {0}, path = {0};
-	const char *at, *kept = address;
+	const char *at, *kept = arena_str(arena, address);
 
 	str_addf(&path, "%s/proc/driver/nvidia/gpus/%s/information", root, address);
 	if (file_read(&text, path.data, 1 << 16, NULL) == ST_OK) {

@@ -3,9 +3,13 @@
 . "$(dirname "$0")/lib.sh"
 ring=$(dirname "$ASSAY")/ring
 
-# begin MPI args of ring...: on all hosts; output in $tmp/out.
+# begin MPI args of ring...: on all hosts; output in $tmp/out, and what is said of a
+# loss in $tmp/log.
 begin() {
-	ASSAY=$ring launch "$@"
+	local mpi=$1
+	shift
+	: >"$tmp/log"
+	ASSAY=$ring launch $mpi --log "$tmp/log" "$@"
 }
 # Kills what is left on the hosts, by the hosts it is on.
 clear_hosts() {
@@ -15,16 +19,16 @@ clear_hosts() {
 	done
 	wait $launcher 2>/dev/null
 }
-lines() { [ "$(grep -c "$1" "$tmp/out")" = "$2" ]; }
+lines() { [ "$(cat "$tmp/out" "$tmp/log" | grep -c "$1")" = "$2" ]; }
 
 # survivors WHAT VICTIM: the other three notice that one, and nobody else, and end.
 survivors() {
 	begin $mpi $1 $2
 	[ $1 != cut ] || { until_line "$tmp/out" "rank $2: pid"; "$cluster/hosts" cut "$hosts" $2; }
-	wait_until 60 lines "^rank [0-9]: lost $2, 0 faults" 3 || fail "$mpi $1 $2: $(grep '^rank' "$tmp/out")"
+	wait_until 60 lines "^rank [0-9]: lost $2, 0 faults" 3 || fail "$mpi $1 $2: $(cat "$tmp/out" "$tmp/log")"
 	clear_hosts
 	[ $1 != cut ] || "$cluster/hosts" join "$hosts" $2
-	echo "$mpi $1 $2: $(sed -n 's/.*longest poll //p' "$tmp/out" | tr '\n' ' ')"
+	echo "$mpi $1 $2: $(sed -n 's/.*longest poll //p' "$tmp/log" | tr '\n' ' ')"
 }
 
 for mpi in openmpi mpich; do

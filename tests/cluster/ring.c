@@ -1,5 +1,5 @@
 /* Ranks that talk through assay/comm.h, for the tests of launchers, modules and
- * loss. `ring [--module M] [--nodes N] WHAT [NUMBER]`:
+ * loss. `ring [--module M] [--nodes N] [--log FILE] WHAT [NUMBER]`:
  *   hello        joins the world and leaves it
  *   ring         every rank sends to every rank: sizes 0 to 20 MiB, in order, intact
  *   kill V       rank V dies by SIGKILL; the others notice, go on, and end
@@ -7,7 +7,9 @@
  *   cut V        nobody does anything to V; the test cuts its host off
  *   flood V      all send small messages to rank V as fast as it takes them
  *   idle S       polls for S seconds; tells what that costs
- * Each rank ends with a line on stdout. */
+ * Each rank ends with a line on stdout; those of a loss go to FILE, since a launcher
+ * that lost a host may drop what the others say. */
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@ struct state {
 	bool lost[MAX_RANKS], bye[MAX_RANKS];
 	int64_t faults;
 	int64_t longest_ns; /* of all polls */
+	const char *log;
 };
 
 static const size_t sizes[] = {0,    1,     7,     8,     9,     504,   505,     511,   512,
@@ -216,6 +219,16 @@ static bool flushed(const struct state *s)
 }
 
 /* In one write: the lines of ranks must not mix. */
+static void tell(const struct state *s, const struct str *line)
+{
+	int fd = s->log ? open(s->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : 1;
+
+	if (fd < 0 || write(fd, line->data, line->len) != (ssize_t)line->len)
+		perror(s->log);
+	if (s->log && fd >= 0)
+		close(fd);
+}
+
 static void tell_loss(const struct state *s, int victim)
 {
 	struct str line = {0};
@@ -224,8 +237,9 @@ static void tell_loss(const struct state *s, int victim)
 	for (int i = 0; i < s->comm->size; i++)
 		if (s->lost[i])
 			str_addf(&line, " %d", i);
-	printf("%s, %d faults, broken %d, longest poll %.1f ms\n", line.data, (int)s->faults,
-	       s->comm->ops->broken(s->comm, victim), (double)s->longest_ns / NS_PER_MS);
+	str_addf(&line, ", %d faults, broken %d, longest poll %.1f ms\n", (int)s->faults,
+	         s->comm->ops->broken(s->comm, victim), (double)s->longest_ns / NS_PER_MS);
+	tell(s, &line);
 	str_release(&line);
 }
 
@@ -265,7 +279,6 @@ static void loss(struct state *s, int victim, int signal_number)
 	for (int i = 0; i < 40; i++)
 		turn(s, take_beat);
 	tell_loss(s, victim);
-	fflush(stdout);
 	s->comm->ops->close(s->comm, false, 0, 0);
 	_exit(s->faults ? 1 : 0);
 }
@@ -356,6 +369,8 @@ int main(int argc, char **argv)
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2)
 		if (strcmp(argv[i], "--module") == 0)
 			request.module = argv[i + 1];
+		else if (strcmp(argv[i], "--log") == 0)
+			s.log = argv[i + 1];
 		else
 			request.nodes = atoi(argv[i + 1]);
 	if (comm_open(&s.comm, &request, &err) != ST_OK) {

@@ -28,6 +28,26 @@ size_t type_bytes(int type)
 	}
 }
 
+/* 2 to the power of a normal double. Multiplying by it is exact and, other than ldexp,
+ * no call. */
+static double power(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* Where the leading one of a normal double is, as frexp says it. */
+static int leading(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (int)(bits >> 52 & 0x7ff) - 1022;
+}
+
 /* Value of a small float with those field widths; all ones is NaN or infinity
  * except in E4M3, which has no infinity and one NaN. */
 static double small_read(unsigned bits, int exponent_bits, int fraction_bits)
@@ -42,9 +62,9 @@ static double small_read(unsigned bits, int exponent_bits, int fraction_bits)
 	if (exponent_bits != 4 && exponent == top)
 		return fraction ? NAN : sign * INFINITY;
 	if (exponent == 0)
-		return sign * ldexp(fraction, 1 - bias - fraction_bits);
-	return sign *
-	       ldexp(fraction + (double)(1u << fraction_bits), exponent - bias - fraction_bits);
+		return sign * fraction * power(1 - bias - fraction_bits);
+	return sign * (fraction + (double)(1u << fraction_bits)) *
+	       power(exponent - bias - fraction_bits);
 }
 
 static unsigned small_write(double value, int exponent_bits, int fraction_bits)
@@ -58,13 +78,13 @@ static unsigned small_write(double value, int exponent_bits, int fraction_bits)
 		return exponent_bits == 4 ? 0x7f : infinity | 1u << (fraction_bits - 1);
 	if (value == 0)
 		return sign;
-	frexp(value, &exponent);
+	exponent = leading(value);
 	exponent = exponent - 1 + bias < 1 ? 1 : exponent - 1 + bias;
 	/* The fraction with the leading one, as a whole number, to nearest even. */
-	scaled = nearbyint(ldexp(fabs(value), fraction_bits - (exponent - bias)));
-	if (!(scaled < ldexp(1, 20)))
+	scaled = nearbyint(fabs(value) * power(fraction_bits - (exponent - bias)));
+	if (!(scaled < 1048576))
 		return sign | (exponent_bits == 4 ? 0x7e : infinity);
-	scaled += (exponent - 1) * ldexp(1, fraction_bits);
+	scaled += (exponent - 1) * power(fraction_bits);
 	if (exponent_bits == 4)
 		return sign | (scaled > 0x7e ? 0x7e : (unsigned)scaled);
 	return sign | (scaled >= infinity ? infinity : (unsigned)scaled);
