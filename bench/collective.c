@@ -192,6 +192,8 @@ static enum status measure_op(struct collective_bench *b, int i, struct error *e
 	if (st == ST_OK)
 		st = collective_emit_busbw(b, measured[i].metric, &s);
 	if (st == ST_OK && measured[i].op == OP_ALL_REDUCE)
+		st = collective_emit_of_ring(b, &s);
+	if (st == ST_OK && measured[i].op == OP_ALL_REDUCE)
 		st = collective_emit_small(b, &s);
 	sweep_release(&s);
 	return st;
@@ -226,6 +228,7 @@ static enum status measure_pair(struct collective_bench *b, struct pairs *pairs,
 	p->job.from = from;
 	p->job.to = to;
 	p->windows = p->checks = 1;
+	p->raw = NULL; /* the file has a line for each pair */
 	st = take_step(b, measure_step, &(struct collective_step){.point = p}, err);
 	if (st == ST_OK) {
 		rate = collective_busbw(b->c, p, collective_seconds(p));
@@ -273,7 +276,7 @@ static enum status measure_pairs(struct collective_bench *b, struct error *err)
 	enum status st = ST_OK;
 
 	str_clear(&b->raw);
-	str_add(&b->raw, "from,to,from_card,to_card,gbs\n");
+	str_add(&b->raw, "from,to,from_card,to_card,GB/s\n");
 	for (int i = 0; i < b->c->n && st == ST_OK; i++)
 		for (int k = 0; k < b->c->n && st == ST_OK; k++) {
 			if (i == k)
@@ -471,6 +474,8 @@ static const struct metric metrics[] = {
 	{"collective_allreduce_busbw_gbs", "GB/s", BETTER_HIGHER, SUBJECT_NODE, BACKEND_CUDA,
          "2 (n-1)/n x bytes / seconds of the slowest card; algorithm as NCCL chooses: one that "
          "adds up in the switch goes above the rate of the wire"},
+	{"collective_allreduce_of_ring", "1", BETTER_HIGHER, SUBJECT_NODE, BACKEND_CUDA,
+         "busbw of the largest all-reduce with the algorithm NCCL chooses / with the ring"},
 	{"collective_allreduce_node_us", "us", BETTER_LOWER, SUBJECT_NODE, BACKEND_CUDA,
          "seconds of the slowest card for an 8-byte all-reduce, many queued; median of windows"},
 	{"collective_allgather_busbw_gbs", "GB/s", BETTER_HIGHER, SUBJECT_NODE, BACKEND_CUDA,

@@ -131,7 +131,7 @@ struct collective_point {
 	double in_place_s;      /* median likewise; NaN: not timed */
 	const char *algorithm;  /* as NCCL told it, NULL: it did not */
 	bool wrong;
-	struct str *raw; /* a line for each window */
+	struct str *raw; /* a line for each window; NULL: none */
 };
 
 #define COLLECTIVE_RAW_HEAD                                                                        \

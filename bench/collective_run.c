@@ -250,9 +250,10 @@ static enum status checked_window(struct collective *c, struct collective_point 
 	if (!t.expired &&
 	    (!(t.slowest_s > 0) || samples_add(seconds, t.slowest_s / p->calls) != ST_OK))
 		return error_set(err, ST_RANGE, MSG_device_no_time, collective_name(c, t.slowest));
-	str_addf(p->raw, "%s,%llu,%d,%d,%d,%.9g,%s,%.9g\n", ops[job->op].name,
-	         (unsigned long long)job->bytes, job->in_place, index, p->calls, t.slowest_s,
-	         c->team.cards[t.slowest].id, t.fastest_s);
+	if (p->raw)
+		str_addf(p->raw, "%s,%llu,%d,%d,%d,%.9g,%s,%.9g\n", ops[job->op].name,
+		         (unsigned long long)job->bytes, job->in_place, index, p->calls,
+		         t.slowest_s, c->team.cards[t.slowest].id, t.fastest_s);
 	return ST_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "stats/summary.h"
 
 static const char small_metric[] = "collective_allreduce_node_us";
+static const char of_ring_metric[] = "collective_allreduce_of_ring";
 static const char wrong_metric[] = "collective_wrong_elements";
 
 /* --- readings ---------------------------------------- */
@@ -246,6 +247,24 @@ enum status collective_emit_busbw(struct collective_bench *b, const char *metric
 	if (st == ST_OK)
 		st = emit_samples(b, &r, &rates);
 	samples_release(&rates);
+	return st;
+}
+
+enum status collective_emit_of_ring(struct collective_bench *b, const struct collective_sweep *s)
+{
+	const struct collective_point *p = s->points[0];
+	struct reading r = collective_reading(b->ctx, of_ring_metric);
+	struct samples shares = {0};
+	enum status st;
+
+	for (size_t i = 0; i < p->seconds.n; i++)
+		samples_add(&shares, collective_busbw(b->c, p, p->seconds.value[i]) / b->ring_gbs);
+	r.params = params_of(
+		b, &(struct collective_sweep){.points = {(struct collective_point *)p}, .n = 1});
+	if (p->wrong)
+		collective_blame(b, &r);
+	st = emit_samples(b, &r, &shares);
+	samples_release(&shares);
 	return st;
 }
 

@@ -43,6 +43,8 @@ double collective_busbw(const struct collective *c, const struct collective_poin
 /* The largest size as busbw; the smallest as time; the elements that were wrong. */
 enum status collective_emit_busbw(struct collective_bench *b, const char *metric,
                                   const struct collective_sweep *s);
+/* The largest size as a share of the ring's busbw. */
+enum status collective_emit_of_ring(struct collective_bench *b, const struct collective_sweep *s);
 enum status collective_emit_small(struct collective_bench *b, const struct collective_sweep *s);
 enum status collective_emit_wrong(struct collective_bench *b);
 

@@ -1,12 +1,16 @@
-# Writes embedded.c: the files of configs/ that the program needs at run time as
-# byte arrays. Called by the build with -DOUT=… -DROOT=… -DFILES=a,b,c
+# Writes embedded.c: the files of configs/, and of reports/ beside it, that the program
+# needs at run time as byte arrays. Called by the build with -DOUT=… -DROOT=… -DFILES=a,b,c
 string(REPLACE "," ";" FILES "${FILES}")
 list(SORT FILES)
 set(text "/* Made by embed.cmake from configs/. */\n#include \"base/config.h\"\n\n")
 set(table "")
 set(n 0)
 foreach(file IN LISTS FILES)
-  file(READ "${ROOT}/${file}" hex HEX)
+  set(path "${ROOT}/${file}")
+  if(NOT EXISTS "${path}")
+    set(path "${ROOT}/../${file}")
+  endif()
+  file(READ "${path}" hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   string(APPEND text "static const unsigned char file_${n}[] = {${bytes}0};\n")
   string(APPEND table "\t{\"${file}\", (const char *)file_${n}, sizeof(file_${n}) - 1},\n")

@@ -70,7 +70,10 @@ static void try_probe(struct attempt *a, const struct probe *probe, const char *
 	if (!a->answered) {
 		const struct proc_end *end = proc ? proc_result(proc) : NULL;
 
-		msg_add(&a->text, MSG_try_failed, end ? str_text(&end->err) : str_text(&err.text));
+		msg_add(&a->text, MSG_try_failed,
+		        end ? tmpf("%.*s", (int)strcspn(str_text(&end->err), "\n"),
+		                   str_text(&end->err))
+		            : str_text(&err.text));
 	}
 	proc_free(proc);
 	error_release(&err);

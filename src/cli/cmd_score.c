@@ -16,6 +16,7 @@ static const struct option_row report_rows[] = {
 	{"terminal", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_terminal},
 	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
 	{"csv", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_csv},
+	{"html", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_html},
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
@@ -50,21 +51,30 @@ static int score(const struct options *o, struct error *err)
 
 static int report(const struct options *o, struct error *err)
 {
+	static const char *const formats[] = {"json", "csv", "html"};
 	struct judge_request request = request_of(o);
 	struct report_options options = cli_report_options();
-	const char *json = option_text(o, "json", NULL), *csv = option_text(o, "csv", NULL);
+	int on_stdout = option_given(o, "terminal"), given = on_stdout;
 	struct judged j;
 	enum status st;
 
-	if (json && csv && strcmp(json, "-") == 0 && strcmp(csv, "-") == 0)
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		const char *file = option_text(o, formats[i], NULL);
+
+		given += file != NULL;
+		on_stdout += file && strcmp(file, "-") == 0;
+	}
+	if (on_stdout > 1)
 		return cli_status_code(error_set(err, ST_USAGE, MSG_two_on_stdout));
+	options.run_dir = request.dir;
+	options.metrics = cli_metrics();
 	st = cli_judge(&j, &request, err);
-	if (st == ST_OK && (option_given(o, "terminal") || (!json && !csv)))
+	if (st == ST_OK && (option_given(o, "terminal") || !given))
 		st = cli_write_report("terminal", "-", &j.card, &options, err);
-	if (st == ST_OK && json)
-		st = cli_write_report("json", json, &j.card, &options, err);
-	if (st == ST_OK && csv)
-		st = cli_write_report("csv", csv, &j.card, &options, err);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && st == ST_OK; i++)
+		if (option_text(o, formats[i], NULL))
+			st = cli_write_report(formats[i], option_text(o, formats[i], NULL), &j.card,
+			                      &options, err);
 	cli_judged_release(&j);
 	return cli_status_code(st);
 }

@@ -244,6 +244,10 @@ static const char *next_line(struct worker *w, int64_t until_ns, enum status *st
 		if (poll(&fd, 1, (int)(left / NS_PER_MS) + 1) <= 0)
 			continue;
 		n = read(STDIN_FILENO, more, sizeof(more));
+		if (n == 0 && w->input.len) { /* the last line may lack its end */
+			str_addc(&w->input, '\n');
+			continue;
+		}
 		if (n == 0 || (n < 0 && errno != EINTR)) {
 			*st = ST_IO;
 			return NULL;

@@ -307,8 +307,6 @@
 	X(abort, ncclCommAbort, REQUIRED, nccl_result, (nccl_comm comm))                           \
 	X(async_error, ncclCommGetAsyncError, REQUIRED, nccl_result,                               \
 	  (nccl_comm comm, nccl_result *error))                                                    \
-	X(count, ncclCommCount, REQUIRED, nccl_result, (nccl_comm comm, int *count))               \
-	X(rank, ncclCommUserRank, REQUIRED, nccl_result, (nccl_comm comm, int *rank))              \
 	X(group_start, ncclGroupStart, REQUIRED, nccl_result, (void))                              \
 	X(group_end, ncclGroupEnd, REQUIRED, nccl_result, (void))                                  \
 	X(all_reduce, ncclAllReduce, REQUIRED, nccl_result,                                        \

@@ -4,10 +4,8 @@
 #include "report/report_writers.h"
 
 const struct report_format report_formats[] = {
-	{"terminal", report_terminal},
-	{"json", report_json},
-	{"csv", report_csv},
-	{NULL, NULL},
+	{"terminal", report_terminal}, {"json", report_json}, {"csv", report_csv},
+	{"html", report_html},         {NULL, NULL},
 };
 
 const struct report_format *report_find(const char *name)

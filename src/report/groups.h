@@ -65,5 +65,9 @@ bool rule_in_stage(const struct scorecard *card, const struct rule_info *rule);
 /* "3 nodes (n001, n002, n044)", "n044", "n017 card 3 (...)": whom the group is
  * about; nothing where that is simply all there is. */
 void group_where(struct str *out, const struct group *g, const struct scorecard *card);
+/* Who, what, held against which limit; or why there is no figure. */
+void group_claim(struct str *out, const struct scorecard *card, const struct group *g);
+/* What else is known of it: the worst, further figures, the reason. */
+void group_evidence(struct str *out, const struct group *g);
 
 #endif

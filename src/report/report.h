@@ -7,15 +7,20 @@
 #include "base/error.h"
 #include "base/str.h"
 
+struct metric_set;
+
 struct report_options {
 	int width;     /* terminal columns, 40 to 80 are used; 0: 80 */
 	bool color;    /* ANSI colours */
 	bool utf8;     /* else ASCII only */
 	int max_items; /* culprits and lines per criterion; 0: all */
+	/* HTML: for charts of raw files, and formulas; NULL: without. */
+	const char *run_dir;
+	const struct metric_set *metrics; /* score/score.h */
 };
 
 struct report_format {
-	const char *name; /* "terminal", "json", "csv" */
+	const char *name; /* "terminal", "json", "csv", "html" */
 	enum status (*write)(struct str *out, const struct scorecard *card,
 	                     const struct report_options *options, struct error *err);
 };

@@ -10,6 +10,7 @@
 WRITER(terminal);
 WRITER(json);
 WRITER(csv);
+WRITER(html);
 #undef WRITER
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "report/blame.h"
 #include "report/groups.h"
+#include "report/head.h"
 #include "report/info_table.h"
 #include "report/report_writers.h"
 #include "report/storage_table.h"
@@ -52,18 +53,6 @@ static void line(const struct page *p, int indent, const char *text)
 	words_wrap(p->out, text, indent, indent + 2, p->width);
 }
 
-/* A short-lived printable text, for message arguments. */
-static const char *printable(const char *text)
-{
-	struct str s = {0};
-	const char *shown;
-
-	words_add(&s, text);
-	shown = tmpf("%s", str_text(&s));
-	str_release(&s);
-	return shown;
-}
-
 /* What the rest of a list is called that a page does not show. */
 static void and_more(const struct page *p, int indent, int64_t more)
 {
@@ -73,53 +62,17 @@ static void and_more(const struct page *p, int indent, int64_t more)
 
 /* --- head ----------------------------------------------------------------------- */
 
-static void add_size(struct str *s, const struct scorecard *c)
-{
-	int64_t nodes = c->expected_nodes, cards = c->expected_cards;
-
-	if (nodes <= 0)
-		return;
-	str_addf(s, ", %s", words_subjects(SUBJECT_NODE, nodes));
-	if (cards <= 0)
-		return;
-	if (cards % nodes == 0)
-		str_addf(s, " x %s", words_count(cards / nodes));
-	else
-		str_addf(s, ", %s", words_count(cards));
-	str_addf(s, " %s", c->card ? printable(c->card) : msg_format(MSG_head_cards));
-}
-
-/* "2026-12-02 06:39 UTC" of an RFC 3339 time. */
-static void add_start(struct str *s, const char *started)
-{
-	const char *text = printable(started);
-
-	if (strlen(text) >= 16)
-		str_addf(s, ", %.10s %.5s UTC", text, text + 11);
-}
-
 static void head(const struct page *p)
 {
-	const struct scorecard *c = p->card;
 	struct str s = {0};
 
-	msg_add(&s, MSG_head_version, c->version ? printable(c->version) : "?");
-	if (c->vendor)
-		str_addf(&s, ", %s", printable(c->vendor));
-	add_size(&s, c);
-	add_start(&s, c->started);
+	head_facts(&s, p->card);
 	if (words_columns(s.data) <= p->width)
 		str_addf(p->out, "%s\n", s.data);
 	else
 		words_wrap(p->out, s.data, 0, 2, p->width);
 	str_clear(&s);
-	if (c->profile)
-		msg_add(&s, MSG_head_profile, printable(c->profile));
-	if (c->budget)
-		str_addf(&s, "%s%s", s.len ? ", " : "", say(MSG_head_budget, printable(c->budget)));
-	if (isfinite(c->seconds) && c->seconds > 0)
-		str_addf(&s, "%s%s", s.len ? ", " : "",
-		         say(MSG_head_took, fmt_duration(c->seconds)));
+	head_run(&s, p->card);
 	if (s.len)
 		words_wrap(p->out, s.data, 0, 2, p->width);
 	str_release(&s);
@@ -132,25 +85,13 @@ static enum verdict shade(enum overall o)
 	                             : VERDICT_WARN;
 }
 
-static void headline(const struct page *p)
+static void print_headline(const struct page *p)
 {
-	const struct scorecard *c = p->card;
-	enum overall shown = c->simulated ? c->overall_if_measured : c->overall;
 	struct str word = {0}, rest = {0};
 
-	if (c->simulated)
-		msg_add(&word, MSG_headline_simulated, overall_name(shown));
-	else
-		str_add(&word, overall_name(shown));
-	if (shown == OVERALL_REJECT)
-		blame_summary(&rest, c);
-	if (!rest.len)
-		msg_add(&rest, MSG_headline_judged, words_count(c->rules_judged),
-		        words_count(c->rules));
-	if (shown == OVERALL_INCOMPLETE && c->rules_judged > 0)
-		str_addf(&rest, "; %s", msg_format(MSG_headline_no_fail));
+	headline(&word, &rest, p->card);
 	str_add(p->out, "\n  ");
-	color_on(p, shade(c->overall));
+	color_on(p, shade(p->card->overall));
 	str_add(p->out, word.data);
 	color_off(p);
 	str_add(p->out, "   ");
@@ -160,45 +101,13 @@ static void headline(const struct page *p)
 }
 
 /* What limits the worth of all that follows. */
-static void banners(const struct page *p)
+static void banners(struct page *p)
 {
-	const struct scorecard *c = p->card;
-
-	if (c->altered)
-		line(p, 2, say(MSG_banner_altered, printable(c->altered)));
-	if (c->simulated)
-		line(p, 2, msg_format(MSG_banner_simulated));
-	if (c->imported)
-		line(p, 2, msg_format(MSG_banner_imported));
-	if (c->cut)
-		line(p, 2, msg_format(MSG_banner_cut));
-	if (c->screen_only)
-		line(p, 2, msg_format(MSG_banner_screen));
-	if (c->card_guessed)
-		line(p, 2,
-		     c->card ? say(MSG_banner_guessed, printable(c->card))
-		             : msg_format(MSG_banner_no_profile));
-	if (c->stage == RULE_PERIOD)
-		line(p, 2, msg_format(MSG_banner_period));
+	for (const char *const *b = head_banners(&p->arena, p->card); *b; b++)
+		line(p, 2, *b);
 }
 
 /* --- one criterion ------------------------------------------------------------------ */
-
-/* On delivery day there is nothing to say but how much is still to come. */
-static bool only_later(const struct scorecard *card, const struct criterion_result *c)
-{
-	return card->stage == RULE_DELIVERY && c->has_period && c->coverage.due == 0;
-}
-
-static void later_words(struct str *out, const struct criterion_result *c)
-{
-	const char *checks = say(MSG_later_checks, words_count(c->period_coverage.tested),
-	                         words_count(c->period_coverage.due));
-
-	str_add(out, c->period_coverage.tested
-	                     ? say(MSG_later_so_far, words_verdict(c->period_verdict), checks)
-	                     : checks);
-}
 
 /* Number and title, as far as the column of the verdict; a title that leaves no
  * room for it has the line to itself. Returns the column reached. */
@@ -229,7 +138,7 @@ static int criterion_title(const struct page *p, const struct criterion_result *
 
 static void criterion_line(const struct page *p, const struct criterion_result *c)
 {
-	bool later = only_later(p->card, c);
+	bool later = criterion_only_later(p->card, c);
 	const char *verdict = later ? msg_format(MSG_later) : words_verdict(c->verdict);
 	int columns = words_columns(verdict);
 	int column = criterion_title(p, c, columns) + columns;
@@ -240,7 +149,7 @@ static void criterion_line(const struct page *p, const struct criterion_result *
 	str_add(p->out, verdict);
 	color_off(p);
 	if (later)
-		later_words(&s, c);
+		criterion_later(&s, c);
 	else if (c->coverage.due > 0)
 		coverage_words(&s, p->card, c);
 	if (s.len == 0) {
@@ -259,79 +168,6 @@ static void criterion_line(const struct page *p, const struct criterion_result *
 	str_release(&s);
 }
 
-/* What the others reach tells a bad card from a bad limit. */
-static void add_fleet(struct str *s, const struct scorecard *card, const struct finding *f)
-{
-	double median = f->has_value && !f->text ? fleet_median(card, f) : NAN;
-
-	if (isfinite(median))
-		str_addf(s, ", %s", say(MSG_words_fleet, words_value(f->rule, median)));
-}
-
-/* Who, what, held against which limit; or why there is no figure. */
-static void group_head(struct str *s, const struct page *p, const struct group *g)
-{
-	const struct finding *f = g->first;
-
-	switch (g->kind) {
-	case GROUP_SUBJECT:
-		words_subject(s, &f->subject, f->node);
-		str_add(s, ": ");
-		words_figure(s, f);
-		words_limit(s, f);
-		add_fleet(s, p->card, f);
-		break;
-	case GROUP_RULE:
-		words_add(s, f->rule->metric);
-		str_addf(s, ": %s", words_subjects(f->subject.kind, g->subjects));
-		if (g->lo <= g->hi) {
-			str_add(s, ", ");
-			words_range(s, words_value(f->rule, g->lo), words_value(f->rule, g->hi));
-		}
-		words_limit(s, f);
-		break;
-	case GROUP_REASON:
-		group_where(s, g, p->card);
-		str_add(s, s->len ? ": " : "");
-		words_reason(s, f, g->n_metrics > 1 ? msg_format(MSG_these_figures) : NULL);
-		str_addf(s, " (%s",
-		         g->n_rules == 1 ? msg_format(MSG_one_rule)
-		                         : say(MSG_rules, words_count(g->n_rules)));
-		str_add(s, ": ");
-		words_names(s, g->metrics, g->n_metrics);
-		str_addc(s, ')');
-		break;
-	}
-}
-
-/* What else is known of it. */
-static void group_evidence(struct str *s, const struct group *g)
-{
-	if (g->kind == GROUP_RULE) {
-		struct str who = {0};
-
-		words_subject(&who, &g->worst->subject, g->worst->node);
-		msg_add(s, MSG_worst, str_text(&who), words_value(g->worst->rule, g->worst->value));
-		str_release(&who);
-	}
-	for (int i = 0; i < g->n_others && i < GROUP_OTHERS; i++) {
-		struct str figure = {0};
-
-		words_figure(&figure, g->others[i]);
-		str_addf(s, "%s%s", s->len ? ", " : "",
-		         i ? str_text(&figure) : say(MSG_also, str_text(&figure)));
-		str_release(&figure);
-	}
-	if (g->n_others > GROUP_OTHERS)
-		str_addf(s, ", %s", say(MSG_rules_more, words_count(g->n_others - GROUP_OTHERS)));
-	if (g->kind != GROUP_REASON && g->first->reason.text && *g->first->reason.text) {
-		str_add(s, s->len ? "; " : "");
-		words_reason(s, g->first, NULL);
-	}
-	if (g->first->advice)
-		str_addf(s, "%s-> %s", s->len ? " " : "", printable(g->first->advice));
-}
-
 static void print_group(const struct page *p, const struct group *g)
 {
 	struct str s = {0};
@@ -340,10 +176,12 @@ static void print_group(const struct page *p, const struct group *g)
 		str_addf(&s, "%s: ", words_verdict(g->verdict));
 	if (!g->first->rule->required)
 		str_addf(&s, "%s ", msg_format(MSG_optional));
-	group_head(&s, p, g);
+	group_claim(&s, p->card, g);
 	line(p, DETAIL, s.data);
 	str_clear(&s);
 	group_evidence(&s, g);
+	if (g->first->advice)
+		str_addf(&s, "%s-> %s", s.len ? " " : "", words_shown(g->first->advice));
 	if (s.len)
 		line(p, DETAIL + 3, s.data);
 	str_release(&s);
@@ -373,20 +211,9 @@ static void period_line(const struct page *p, const struct criterion_result *c)
 {
 	struct str s = {0};
 
-	if (!c->has_period || only_later(p->card, c))
-		return;
-	if (p->card->stage == RULE_DELIVERY) {
-		struct str checks = {0};
-
-		later_words(&checks, c);
-		msg_add(&s, MSG_later_line, str_text(&checks));
-		str_release(&checks);
-	} else {
-		msg_add(&s, MSG_period_line, words_verdict(c->period_verdict),
-		        words_count(c->period_coverage.tested),
-		        words_count(c->period_coverage.due));
-	}
-	line(p, DETAIL, s.data);
+	criterion_period(&s, p->card, c);
+	if (s.len)
+		line(p, DETAIL, s.data);
 	str_release(&s);
 }
 
@@ -428,7 +255,7 @@ static void print_reason(const struct page *p, const struct group *g)
 	str_add(&s, ": ");
 	words_names(&s, g->metrics, g->n_metrics);
 	if (g->first->advice && g->verdict != VERDICT_NOT_APPLICABLE)
-		str_addf(&s, " -> %s", printable(g->first->advice));
+		str_addf(&s, " -> %s", words_shown(g->first->advice));
 	line(p, 6, s.data);
 	str_release(&s);
 }
@@ -550,7 +377,7 @@ static void between_nodes(const struct page *p)
 			line(p, 2, msg_format(MSG_between_nodes));
 		}
 		any = true;
-		line(p, 4, tmpf("%s: %s", l->metric, printable(l->text)));
+		line(p, 4, tmpf("%s: %s", l->metric, words_shown(l->text)));
 	}
 }
 
@@ -561,7 +388,7 @@ static enum status print_page(struct page *p, struct error *err)
 	enum status st;
 
 	head(p);
-	headline(p);
+	print_headline(p);
 	banners(p);
 	criteria(p);
 	between_nodes(p);
@@ -572,8 +399,8 @@ static enum status print_page(struct page *p, struct error *err)
 		st = info_table(p->out, p->card, p->o, p->width, err);
 	str_addc(p->out, '\n');
 	line(p, 2,
-	     say(MSG_digest,
-	         p->card->run_digest ? printable(p->card->run_digest) : msg_format(MSG_no_digest)));
+	     say(MSG_digest, p->card->run_digest ? words_shown(p->card->run_digest)
+	                                         : msg_format(MSG_no_digest)));
 	return st;
 }
 

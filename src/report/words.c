@@ -18,6 +18,17 @@ void words_add(struct str *out, const char *text)
 		str_add_printable(out, text, strlen(text));
 }
 
+const char *words_shown(const char *text)
+{
+	struct str s = {0};
+	const char *shown;
+
+	words_add(&s, text);
+	shown = tmpf("%s", str_text(&s));
+	str_release(&s);
+	return shown;
+}
+
 /* --- subjects ----------------------------------------------------------------- */
 
 static void end_of(struct str *out, const struct subject_end *e)
@@ -194,8 +205,7 @@ const char *words_verdict(enum verdict verdict)
 	return msg_format(words[verdict]);
 }
 
-/* Statistics that are shares of the figure: read best in percent. */
-static bool is_share(const char *stat)
+bool words_is_share(const char *stat)
 {
 	return strcmp(stat, stat_name(STAT_F95)) == 0 || strcmp(stat, stat_name(STAT_CV)) == 0 ||
 	       strcmp(stat, stat_name(STAT_DIP_SHARE)) == 0 ||
@@ -204,8 +214,8 @@ static bool is_share(const char *stat)
 
 const char *words_value(const struct rule_info *rule, double value)
 {
-	return is_share(rule->stat) ? fmt_measure(100 * value, "%")
-	                            : fmt_measure(value, rule->unit);
+	return words_is_share(rule->stat) ? fmt_measure(100 * value, "%")
+	                                  : fmt_measure(value, rule->unit);
 }
 
 static void add_stat(struct str *out, const char *stat)
@@ -269,7 +279,7 @@ void words_limit(struct str *out, const struct finding *f)
 	const struct rule_info *r = f->rule;
 	struct str limit = {0};
 
-	if (is_share(r->stat) && isfinite(f->limit))
+	if (words_is_share(r->stat) && isfinite(f->limit))
 		str_add(&limit, words_value(r, f->limit));
 	else
 		words_add(&limit, r->limit);

@@ -9,6 +9,8 @@
 
 /* Text from outside; NULL adds nothing. */
 void words_add(struct str *out, const char *text);
+/* The same as a short-lived text, for message arguments. */
+const char *words_shown(const char *text);
 /* "n017 card 3 (GPU-1b2c..., 0000:8a:00.0)", "/data", "n001 - n002". */
 void words_subject(struct str *out, const struct subject *subject, const char *node);
 /* "PASS", "not measured": for the verdict column. */
@@ -21,6 +23,8 @@ void words_figure(struct str *out, const struct finding *f);
 void words_limit(struct str *out, const struct finding *f);
 /* Value of the rule's stat alone, shares of time and width in percent. */
 const char *words_value(const struct rule_info *rule, double value);
+/* Statistics that are shares of the figure ("f95"): read best in percent. */
+bool words_is_share(const char *stat);
 /* "31.2 to 32.0 GFLOP/s"; one value when both print alike. */
 void words_range(struct str *out, const char *lo, const char *hi);
 /* The reason in the words of the catalogue, with `these` where it names the

@@ -9,6 +9,8 @@ prints TFLOP/s
 expect 3 "$ASSAY" list gem
 says 'did you mean "gemm"'
 expect 0 "$ASSAY" list --try
+prints_not "without an answer"
+printf '%s\n' "$out" | grep -q '^inventory .* yes' || fail "inventory cannot run: $out"
 for p in inventory jitter gemm membw storage checkpoint dataset; do prints "$p"; done
 if command -v strace >/dev/null; then
 	strace -f -e trace=openat -o "$tmp/trace" "$ASSAY" list >/dev/null

@@ -6,6 +6,9 @@
 #include "collective.h"
 #include "coord/plan.h"
 
+#include "base/csv.h"
+#include "base/file.h"
+
 extern const struct probe probe_collective;
 
 /* The least that a collective takes must not hide its rate in a message of 1 MiB. */
@@ -49,6 +52,7 @@ static void figures_are_those_of_the_node(void **state)
 		for (size_t k = 0; k < RATES; k++)
 			expect_near(value_of(s, rates[k], NULL), 300);
 		expect_near(value_of(s, "collective_allreduce_node_us", NULL), 0.1);
+		expect_near(value_of(s, "collective_allreduce_of_ring", NULL), 1);
 		assert_true(value_of(s, "collective_wrong_elements", NULL) == 0);
 		r = reading_of(s, rates[0], NULL);
 		assert_int_equal(r->origin, ORIGIN_SIMULATED);
@@ -60,6 +64,33 @@ static void figures_are_those_of_the_node(void **state)
 		expect_no_finding(s, &probe_collective);
 		look_away(s);
 	}
+}
+
+/* Each raw file is a table of one kind of rows. */
+static void raw_files_are_tables(void **state)
+{
+	struct seen *s = all_cards(NULL, NULL, NULL);
+	static const struct {
+		const char *file;
+		int columns;
+	} files[] = {{"collective_pairs", 5}, {"collective_allreduce_busbw_gbs", 8}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct str text = {0};
+		struct csv csv;
+
+		assert_int_equal(file_read(&text, tmpf("%s/raw/%s.csv", s->root, files[i].file),
+		                           1 << 20, NULL),
+		                 ST_OK);
+		assert_int_equal(csv_parse(&csv, "raw", text.data, text.len, NULL), ST_OK);
+		assert_int_equal(csv.n_columns, files[i].columns);
+		if (i == 0)
+			assert_int_equal(csv.n_rows, 4 * 3);
+		csv_release(&csv);
+		str_release(&text);
+	}
+	look_away(s);
 }
 
 static void what_nccl_chose_is_told(void **state)
@@ -84,6 +115,31 @@ static void what_nccl_chose_is_told(void **state)
 	assert_non_null(
 		strstr(param_of(s, reading_of(s, rates[1], NULL), "library"), "nccl 2.28.9"));
 	look_away(s);
+}
+
+/* Adding up in the switch goes above the ring; what is below it is a fault. */
+static void the_choice_is_judged_against_the_ring(void **state)
+{
+	static const double factors[] = {1.3, 0.93, 0.7};
+	static const char *const verdicts[] = {NULL, "warn", "fail"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct seen *s =
+			all_cards(tmpf("{\"kind\":\"nccl_slow\",\"mode\":\"chosen\",\"factor\":%g}",
+		                       factors[i]),
+		                  NULL, NULL);
+
+		expect_near(value_of(s, rates[0], NULL), 300);
+		expect_near(value_of(s, rates[1], NULL), 300 * factors[i]);
+		expect_near(value_of(s, "collective_allreduce_of_ring", NULL), factors[i]);
+		judge(s, PROFILE, 4);
+		if (verdicts[i])
+			expect_finding(s, "allreduce-chosen", NULL, verdicts[i]);
+		else
+			expect_no_finding(s, &probe_collective);
+		look_away(s);
+	}
 }
 
 /* Numbers of cards that do not divide sizes, and odd ones. */
@@ -276,6 +332,7 @@ static void all_are_owed(const struct seen *s, enum outcome outcome, const char 
 {
 	for (size_t i = 0; i < RATES; i++)
 		expect_not(s, rates[i], NULL, outcome, code);
+	expect_not(s, "collective_allreduce_of_ring", NULL, outcome, code);
 	expect_not(s, "collective_allreduce_node_us", NULL, outcome, code);
 	expect_not(s, "collective_wrong_elements", NULL, outcome, code);
 	assert_int_equal(s->status, 0);
@@ -527,7 +584,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_are_those_of_the_node),
+		cmocka_unit_test(raw_files_are_tables),
 		cmocka_unit_test(what_nccl_chose_is_told),
+		cmocka_unit_test(the_choice_is_judged_against_the_ring),
 		cmocka_unit_test(any_number_of_cards),
 		cmocka_unit_test(sizes_go_from_8_bytes_to_the_largest),
 		cmocka_unit_test(more_than_the_links_carry_is_no_error),

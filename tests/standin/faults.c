@@ -45,7 +45,7 @@ static const char *const members[FAULTS] = {
 	[FAULT_TF32_AS_FP32] = "card",
 	[FAULT_NCCL_WRONG] = "rank op after every",
 	[FAULT_NCCL_ABSENT] = "rank",
-	[FAULT_NCCL_SLOW] = "factor",
+	[FAULT_NCCL_SLOW] = "mode factor",
 };
 
 enum form { INT, LONG, REAL, BOOL, WORD };
