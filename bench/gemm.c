@@ -389,7 +389,7 @@ static enum status run(struct probe_ctx *ctx)
 	return st;
 }
 
-static struct support supported(struct probe_ctx *ctx)
+struct support gemm_supported(struct probe_ctx *ctx)
 {
 	struct support s = {.yes = blas_find(ctx->arena, ctx->lib_dir) != NULL};
 	struct reason gpu, cpu;
@@ -494,7 +494,6 @@ static const struct param params[] = {
          1000,
          NULL,
          MSG_help_gemm_peak_windows},
-	{"rows", PARAM_WORD, "", {"", "", ""}, 0, 0, NULL, MSG_help_gemm_rows},
 	{0},
 };
 
@@ -562,7 +561,7 @@ const struct probe probe_gemm = {
 	.params = params,
 	.metrics = metrics,
 	.subjects = cards_subjects,
-	.supported = supported,
+	.supported = gemm_supported,
 	.try_run = try_run,
 	.run = run,
 };

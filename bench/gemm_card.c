@@ -37,7 +37,7 @@ struct outcome_sum {
 	double slowdown_s;             /* NaN: not told in any */
 	double clock_ratio;            /* of the first precision, the longest series */
 	double fp16_tflops, fp16_mhz;  /* NaN: none */
-	struct str digests, rows;      /* "fp16:… bf16:…"; rows that were asked for */
+	struct str digests;            /* "fp16:… bf16:…" */
 	const struct gpu_cause *cause; /* of the first failure, with its words */
 	struct error err;
 };
@@ -239,32 +239,6 @@ static enum status emit_series(const struct gemm_series *s, size_t which, struct
 	return st == ST_OK ? emit_peak(s, which, &r) : st;
 }
 
-/* Rows the caller named after it had the digests: "17,4099". */
-static enum status keep_rows(const struct gemm_series *s, struct outcome_sum *sum,
-                             struct error *err)
-{
-	struct probe_ctx *ctx = s->bench->unit->ctx;
-	const char *list = ctx->param_word(ctx, "rows");
-	size_t bytes = (size_t)s->job.n * number_format_bytes(number_format_result(s->format));
-	unsigned char *data = arena_alloc(ctx->arena, bytes);
-	enum status st = ST_OK;
-	char *end;
-
-	for (; *list && st == ST_OK; list = *end ? end + 1 : end) {
-		long row = strtol(list, &end, 10);
-
-		if (end == list || (*end && *end != ',') || row < 0 || row >= s->job.m)
-			return error_set(err, ST_RANGE, MSG_gemm_rows, ctx->param_word(ctx, "rows"),
-			                 tmpf("%d", s->job.m));
-		st = gemm_series_row(s, (int)row, data, err);
-		str_addf(&sum->rows, "%s,%ld,", number_format_name(s->format), row);
-		for (size_t i = 0; i < bytes && st == ST_OK; i++)
-			str_addf(&sum->rows, "%02x", data[i]);
-		str_addc(&sum->rows, '\n');
-	}
-	return st;
-}
-
 static void add_up(const struct gemm_series *s, struct outcome_sum *sum)
 {
 	sum->measured++;
@@ -320,8 +294,6 @@ static enum status measure_one(struct gemm_bench *b, size_t which, struct outcom
 	st = gemm_series_init(&s, b, precisions[which].format, &plan, &err);
 	if (st == ST_OK)
 		st = gemm_series_run(&s, &err);
-	if (st == ST_OK)
-		st = keep_rows(&s, sum, &err);
 	if (st == ST_OK) {
 		add_up(&s, sum);
 		st = emit_series(&s, which, sum);
@@ -388,15 +360,12 @@ static enum status emit_digest(struct gemm_bench *b, const struct outcome_sum *s
 {
 	struct probe_ctx *ctx = b->unit->ctx;
 	struct reading r = card_reading(b->unit, "gemm_digest");
-	enum status st = ST_OK;
 
 	r.value_kind = VALUE_TEXT;
 	r.text = str_text(&sum->digests);
 	if (sum->failed || !sum->measured)
 		card_refuse(b->unit, &r, sum->cause, &sum->err);
-	else if (sum->rows.len)
-		st = ctx->save_raw(ctx, "gemm-rows.csv", sum->rows.data, sum->rows.len, &r.raw);
-	return st == ST_OK ? ctx->emit(ctx, &r) : st;
+	return ctx->emit(ctx, &r);
 }
 
 static enum status emit_xids(struct gemm_bench *b)
@@ -513,7 +482,6 @@ static enum status measure_all(struct gemm_bench *b)
 	if (st == ST_OK)
 		st = emit_card(b, &sum, ecc);
 	str_release(&sum.digests);
-	str_release(&sum.rows);
 	error_release(&sum.err);
 	return st;
 }

@@ -12,6 +12,9 @@ enum status gemm_card(struct card_unit *unit);
  * gemm_alone, whose parameters card_order, window_s and windows it reads. */
 enum status gemm_card_alone(struct card_unit *unit);
 
+/* Whether there is a card or a BLAS to multiply with. */
+struct support gemm_supported(struct probe_ctx *ctx);
+
 /* Seconds one card is planned to take, by the parameters. */
 double gemm_card_duration(struct probe_ctx *ctx);
 

@@ -150,14 +150,6 @@ void gemm_series_release(struct gemm_series *s)
 	*s = (struct gemm_series){0};
 }
 
-enum status gemm_series_row(const struct gemm_series *s, int row, void *to, struct error *err)
-{
-	struct device *device = &s->bench->dev->device;
-	size_t bytes = (size_t)s->job.n * number_format_bytes(number_format_result(s->format));
-
-	return device->ops->read(device, &s->reference, (size_t)row * bytes, to, bytes, err);
-}
-
 /* --- a window ----------------------------------------------------------------------- */
 
 static enum status before(void *arg, int slot, struct error *err)

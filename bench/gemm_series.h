@@ -77,9 +77,4 @@ enum status gemm_series_init(struct gemm_series *s, struct gemm_bench *bench,
 enum status gemm_series_run(struct gemm_series *s, struct error *err);
 void gemm_series_release(struct gemm_series *s);
 
-/* A row of the first result as it is on the card, m elements of
- * number_format_result(): the answer to whoever names rows after the digest was
- * given. `to` has room for it. */
-enum status gemm_series_row(const struct gemm_series *s, int row, void *to, struct error *err);
-
 #endif

@@ -185,8 +185,9 @@ static enum status emit_limits(struct probe_ctx *ctx)
 static enum status run(struct probe_ctx *ctx)
 {
 	static enum status (*const groups[])(struct probe_ctx * ctx) = {
-		emit_cpu,       emit_memory,    emit_system,      emit_limits,     inventory_mounts,
-		inventory_nics, inventory_rdma, inventory_nvidia, inventory_cards,
+		emit_cpu,         emit_memory,     emit_system,    emit_limits,
+		inventory_mounts, inventory_nics,  inventory_rdma, inventory_rdma_ports,
+		inventory_nvidia, inventory_cards,
 	};
 	enum status st = ST_OK;
 
@@ -236,6 +237,11 @@ static const struct metric metrics[] = {
 	NODE("node_filesystems", "1", "mounted file systems that hold files"),
 	NODE("node_nics", "1", "network adapters with a device behind them"),
 	NODE("node_rdma_devices", "1", "RDMA devices with a PCI parent; software ones not counted"),
+	{"rdma_ports_active", "1", BETTER_HIGHER, SUBJECT_NODE, BACKEND_ANY,
+         "RDMA ports in state active"},
+	NODE("rdma_gpu_path", "text",
+             "how a NIC reaches card memory: dma-buf or nvidia-peermem; unsupported where there "
+             "is none"),
 	NODE("node_nvidia_pci_devices", "1", "PCI devices of vendor 10de, class 0300 or 0302"),
 	NODE("node_driver_version", "text", "version of the loaded NVIDIA kernel module"),
 	NODE("node_driver_agrees", "1", "1 if NVML speaks for the kernel module that is loaded"),

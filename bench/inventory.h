@@ -10,6 +10,8 @@
 enum status inventory_mounts(struct probe_ctx *ctx);
 enum status inventory_nics(struct probe_ctx *ctx);
 enum status inventory_rdma(struct probe_ctx *ctx);
+/* rdma_node.c: ports that are up, the way to a card's memory. */
+enum status inventory_rdma_ports(struct probe_ctx *ctx);
 enum status inventory_nvidia(struct probe_ctx *ctx);
 /* inventory_cards.c: all that needs a driver, and its version. */
 enum status inventory_cards(struct probe_ctx *ctx);

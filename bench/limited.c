@@ -34,6 +34,7 @@ static void *job_main(void *arg)
 	enum status st = job->work(job->arg, &job->err);
 	bool left;
 
+	str_ring_release();
 	pthread_mutex_lock(&job->lock);
 	job->status = st;
 	job->done = true;

@@ -179,6 +179,7 @@ const struct probe probe_net = {
 	.duration = duration,
 	.params = params,
 	.metrics = metrics,
+	.each_way = (const char *const[]){"net_tcp_gbps", "net_tcp_worst_second", NULL},
 	.supported = supported,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 
 #include "assay/probe.h"
 #include "net_link.h"
+#include "net_offer.h"
 #include "net_streams.h"
 #include "stats/samples.h"
 
@@ -42,9 +43,9 @@ struct net {
 	double seconds, ramp_s, silence_s, meet_s;
 	const char *only; /* interface, or NULL */
 	struct net_addresses mine;
-	int listener, port, control; /* descriptors: -1, none */
-	struct net_address to;       /* of the listener, for the one who connects */
-	char token[NET_TOKEN + 1], answer[NET_TOKEN + 1];
+	int listener, control;  /* descriptors: -1, none */
+	struct net_offer offer; /* of the first */
+	struct net_address to;  /* of the listener, for the one who connects */
 	uint64_t seed;
 	struct net_address ends[2]; /* text NULL: not known */
 	struct net_fault trouble;   /* that ended all */

@@ -119,11 +119,11 @@ static int connect_streams(struct net *n, int direction, struct net_streams *s)
 		uint64_t number = (uint64_t)direction << STREAM_BITS | (uint64_t)i;
 		int fd;
 
-		failed = net_connect(&fd, &n->to, n->port, from, n->ctx->clock, until);
+		failed = net_connect(&fd, &n->to, n->offer.port, from, n->ctx->clock, until);
 		if (failed)
 			break;
 		net_streams_set(s, (uint64_t)i, fd);
-		failed = net_frame_send(fd, NET_STREAM, number, n->token);
+		failed = net_frame_send(fd, NET_STREAM, number, n->offer.token);
 	}
 	return failed ? failed : await_kind(n, NET_READY, n->silence_s);
 }
@@ -144,7 +144,7 @@ static int accept_streams(struct net *n, int direction, struct net_streams *s)
 
 	for (int have = 0; have < n->streams;) {
 		int64_t look = clock_now(n->ctx->clock) + NET_TICK_NS;
-		int fd, failed = net_accept(n->listener, &fd, &hello, n->token, n->ctx->clock,
+		int fd, failed = net_accept(n->listener, &fd, &hello, n->offer.token, n->ctx->clock,
 		                            look < until ? look : until);
 
 		/* While nobody comes: is the other one still there? */

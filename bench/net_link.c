@@ -204,6 +204,14 @@ void net_addresses_order(struct net_addresses *theirs, const struct net_addresse
 	}
 }
 
+const struct net_address *net_address_of(const struct net_addresses *all, int family)
+{
+	for (int i = 0; i < all->count; i++)
+		if (all->list[i].at.any.sa_family == family)
+			return &all->list[i];
+	return NULL;
+}
+
 struct net_address net_local_end(struct arena *arena, int fd, const struct net_addresses *mine)
 {
 	struct net_address a = {.speed_mbps = -1};

@@ -43,6 +43,8 @@ bool net_address_parse(struct net_address *a, const char *text);
 /* Those first that lie in a network of `mine`, ours last: an address of a private
  * bridge, the same on every node, would only lead back to us. */
 void net_addresses_order(struct net_addresses *theirs, const struct net_addresses *mine);
+/* The first of that family, or NULL. */
+const struct net_address *net_address_of(const struct net_addresses *all, int family);
 /* The end of a connection that is ours: the address, and interface and speed where
  * it is one of `mine`. */
 struct net_address net_local_end(struct arena *arena, int fd, const struct net_addresses *mine);

@@ -7,27 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/json.h"
 
-#define CONNECT_S  1 /* for each address */
-#define ANSWER_S   2 /* for the first frame of the other side */
-#define LOOK_S     0.05
-#define TEXT_S     0.01
-#define TRIED_MOST 16 /* addresses that are named */
+#define CONNECT_S 1 /* for each address */
+#define ANSWER_S  2 /* for the first frame of the other side */
+#define LOOK_S    0.05
+#define TEXT_S    0.01
 
 /* --- what was tried --------------------------------------------------------------------- */
-
-static void add_tried(struct str *tried, int count, const struct net_address *a, int errnum)
-{
-	if (count < TRIED_MOST)
-		str_addf(tried, "%s%s (%s): %s", count ? ", " : "", a->text, a->interface,
-		         strerror(errnum));
-	else if (count == TRIED_MOST)
-		str_add(tried, " …");
-}
 
 static void blame_no_peer(struct net *n, struct str *tried, int errnum)
 {
@@ -40,10 +29,7 @@ static void blame_no_peer(struct net *n, struct str *tried, int errnum)
 
 const struct net_address *net_source(const struct net *n, int family)
 {
-	for (int i = 0; n->only && i < n->mine.count; i++)
-		if (n->mine.list[i].at.any.sa_family == family)
-			return &n->mine.list[i];
-	return NULL;
+	return n->only ? net_address_of(&n->mine, family) : NULL;
 }
 
 static bool has_address(struct net *n)
@@ -57,38 +43,16 @@ static bool has_address(struct net *n)
 
 /* --- the first --------------------------------------------------------------------------- */
 
-static bool make_token(char token[NET_TOKEN + 1])
-{
-	unsigned char bytes[NET_TOKEN / 2];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return false;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		memcpy(token + 2 * i, tmpf("%02x", bytes[i]), 2);
-	token[NET_TOKEN] = '\0';
-	return true;
-}
-
 static enum status offer(struct net *n)
 {
 	struct str text = {0};
 	struct json_out j = json_writer(&text, 0);
 	enum status st;
 
+	n->offer.addresses = n->mine;
 	json_object_begin(&j, NULL);
-	json_put_int(&j, "port", n->port);
-	json_put_string(&j, "token", n->token);
-	json_put_string(&j, "answer", n->answer);
+	net_offer_put(&j, &n->offer);
 	json_put_string(&j, "seed", tmpf("%016llx", (unsigned long long)n->seed));
-	json_array_begin(&j, "addresses");
-	for (int i = 0; i < n->mine.count; i++) {
-		json_object_begin(&j, NULL);
-		json_put_string(&j, "address", n->mine.list[i].text);
-		json_put_string(&j, "interface", n->mine.list[i].interface);
-		json_put_int(&j, "speed_mbps", n->mine.list[i].speed_mbps);
-		json_object_end(&j);
-	}
-	json_array_end(&j);
 	json_object_end(&j);
 	st = n->ctx->send_text(n->ctx, n->other, text.data);
 	str_release(&text);
@@ -104,13 +68,13 @@ static int await_peer(struct net *n)
 	const char *text;
 
 	while (clock_now(clock) < until) {
-		int fd, failed = net_accept(n->listener, &fd, &hello, n->token, clock,
+		int fd, failed = net_accept(n->listener, &fd, &hello, n->offer.token, clock,
 		                            net_until(n, LOOK_S));
 		enum status st;
 
 		if (!failed && hello.kind == NET_CONTROL) {
 			n->control = fd;
-			return net_frame_send(fd, NET_WELCOME, 0, n->answer);
+			return net_frame_send(fd, NET_WELCOME, 0, n->offer.answer);
 		}
 		if (!failed)
 			close(fd);
@@ -128,13 +92,14 @@ static int await_peer(struct net *n)
 static bool meet_listening(struct net *n)
 {
 	struct str tried = {0};
-	int failed = has_address(n) ? net_listen(&n->listener, &n->port, n->only) : EADDRNOTAVAIL;
+	int failed =
+		has_address(n) ? net_listen(&n->listener, &n->offer.port, n->only) : EADDRNOTAVAIL;
 
-	if (!failed && (!make_token(n->token) || !make_token(n->answer)))
+	if (!failed && !net_offer_tokens(&n->offer))
 		failed = EAGAIN;
 	/* Without a port it need not wait. */
 	if (failed)
-		n->port = 0;
+		n->offer.port = 0;
 	if (offer(n) != ST_OK && !failed)
 		failed = EMSGSIZE;
 	if (!failed)
@@ -142,44 +107,22 @@ static bool meet_listening(struct net *n)
 	if (!failed)
 		return n->control >= 0;
 	for (int i = 0; i < n->mine.count; i++)
-		add_tried(&tried, i, &n->mine.list[i], failed);
+		net_tried_add(&tried, i, &n->mine.list[i], failed);
 	blame_no_peer(n, &tried, failed);
 	return false;
 }
 
 /* --- the second ------------------------------------------------------------------------------ */
 
-static bool read_offer(struct net *n, struct net_addresses *theirs, const char *text)
+static bool read_offer(struct net *n, const char *text)
 {
 	struct json_doc doc;
-	const cJSON *list, *item;
 	bool ok;
 
 	if (json_parse(&doc, "offer", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
 		return false;
-	list = json_get(doc.root, "addresses");
-	n->port = (int)json_number(doc.root, "port", 0);
+	ok = net_offer_read(&n->offer, n->ctx->arena, doc.root);
 	n->seed = strtoull(json_string(doc.root, "seed", "0"), NULL, 16);
-	ok = strlen(json_string(doc.root, "token", "")) == NET_TOKEN &&
-	     strlen(json_string(doc.root, "answer", "")) == NET_TOKEN && n->port > 0 &&
-	     n->port < 65536;
-	theirs->list = arena_array(n->ctx->arena, (size_t)(list ? cJSON_GetArraySize(list) : 0) + 1,
-	                           sizeof(*theirs->list));
-	cJSON_ArrayForEach(item, list)
-	{
-		struct net_address *a = &theirs->list[theirs->count];
-
-		if (!net_address_parse(a, json_string(item, "address", "")))
-			continue;
-		a->text = arena_str(n->ctx->arena, json_string(item, "address", ""));
-		a->interface = arena_str(n->ctx->arena, json_string(item, "interface", "?"));
-		a->speed_mbps = (int64_t)json_number(item, "speed_mbps", -1);
-		theirs->count++;
-	}
-	if (ok) {
-		memcpy(n->token, json_string(doc.root, "token", ""), NET_TOKEN);
-		memcpy(n->answer, json_string(doc.root, "answer", ""), NET_TOKEN);
-	}
 	json_release(&doc);
 	return ok;
 }
@@ -193,13 +136,13 @@ static int try_address(struct net *n, const struct net_address *a)
 
 	if (n->only && !from)
 		return EADDRNOTAVAIL;
-	failed = net_connect(&n->control, a, n->port, from, clock, net_until(n, CONNECT_S));
+	failed = net_connect(&n->control, a, n->offer.port, from, clock, net_until(n, CONNECT_S));
 	if (!failed)
-		failed = net_frame_send(n->control, NET_CONTROL, 0, n->token);
+		failed = net_frame_send(n->control, NET_CONTROL, 0, n->offer.token);
 	if (!failed)
 		failed = net_frame_recv(n->control, &f, clock, net_until(n, ANSWER_S));
 	/* Somebody else's port. */
-	if (!failed && (f.kind != NET_WELCOME || memcmp(f.token, n->answer, NET_TOKEN) != 0))
+	if (!failed && (f.kind != NET_WELCOME || memcmp(f.token, n->offer.answer, NET_TOKEN) != 0))
 		failed = EPROTO;
 	if (failed && n->control >= 0) {
 		close(n->control);
@@ -210,22 +153,22 @@ static int try_address(struct net *n, const struct net_address *a)
 
 static bool meet_connecting(struct net *n)
 {
-	struct net_addresses theirs = {0};
+	struct net_addresses *theirs = &n->offer.addresses;
 	int64_t until = net_until(n, n->meet_s);
 	struct str tried = {0};
 	const char *text;
 	int failed = EADDRNOTAVAIL;
 
 	if (n->ctx->recv_text(n->ctx, n->other, n->meet_s, &text) != ST_OK ||
-	    !read_offer(n, &theirs, text) || !has_address(n))
+	    !read_offer(n, text) || !has_address(n))
 		return false;
-	net_addresses_order(&theirs, &n->mine);
-	for (int i = 0; i < theirs.count && clock_now(n->ctx->clock) < until; i++) {
-		n->to = theirs.list[i];
+	net_addresses_order(theirs, &n->mine);
+	for (int i = 0; i < theirs->count && clock_now(n->ctx->clock) < until; i++) {
+		n->to = theirs->list[i];
 		failed = try_address(n, &n->to);
 		if (!failed)
 			break;
-		add_tried(&tried, i, &n->to, failed);
+		net_tried_add(&tried, i, &n->to, failed);
 	}
 	if (!failed)
 		str_release(&tried);

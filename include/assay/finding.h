@@ -160,6 +160,14 @@ struct localised {
 	int n_explanations;
 };
 
+/* How many pairs of nodes a probe has looked at; 1 - pairs / due is the probability
+ * that a single bad cable was not among them. */
+struct pair_cover {
+	const char *probe;
+	int64_t pairs, due; /* unordered pairs with a reading that says something; all */
+	int64_t again;      /* of those, read more than once */
+};
+
 struct scorecard {
 	const char *profile; /* name */
 	const char *profile_sha256;
@@ -199,6 +207,8 @@ struct scorecard {
 	/* What is to blame for slow pairs, by metric in the order of the journal. */
 	const struct localised *localised;
 	int n_localised;
+	const struct pair_cover *pairs;
+	int n_pairs;
 };
 
 const char *verdict_name(enum verdict verdict);

@@ -80,8 +80,9 @@ struct probe_ctx {
 	const char *(*param_word)(struct probe_ctx *ctx, const char *name);
 
 	/* Sends one reading. The caller fills metric, subject, value, stats,
-	 * outcome, reason, params, point, raw; node, time, phase, attempt, work,
-	 * probe, unit, better, writer and origin are filled here. A metric that
+	 * outcome, reason, params, point, raw, and node where the subject is of
+	 * another peer; else that, and time, phase, attempt, work, probe, unit,
+	 * better, writer and origin are filled here. A metric that
 	 * the probe does not list, a value that is not finite or an outcome
 	 * without its reason becomes outcome `failed`, reason `bad_reading`. */
 	enum status (*emit)(struct probe_ctx *ctx, const struct reading *reading);
@@ -136,6 +137,9 @@ struct probe {
 	double extension_s[BUDGETS];
 	const struct param *params;   /* ends with name NULL */
 	const struct metric *metrics; /* ends with name NULL */
+	/* Probes of pairs: names of the metrics that have a reading for each direction,
+	 * ended by NULL, ends[0] of it the sender; NULL: none. */
+	const char *const *each_way;
 	/* The subjects one unit each is made for, as a NULL-terminated list from
 	 * the arena: card UUIDs, socket ids. NULL hook: one unit with no subject. */
 	const char *const *(*subjects)(struct probe_ctx *ctx);

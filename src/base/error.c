@@ -58,9 +58,41 @@ enum status error_list(struct error *err, enum status st, enum msg id, const cha
 	return st;
 }
 
+/* Those a person meets; the others are said by the C library, in English. */
+static const struct {
+	int number;
+	enum msg text;
+} errors[] = {
+	{ENOENT, MSG_errno_no_entry},
+	{EACCES, MSG_errno_no_access},
+	{EPERM, MSG_errno_not_allowed},
+	{EEXIST, MSG_errno_exists},
+	{ENOTDIR, MSG_errno_not_directory},
+	{EISDIR, MSG_errno_is_directory},
+	{ENOTEMPTY, MSG_errno_not_empty},
+	{ENOSPC, MSG_errno_no_space},
+	{EDQUOT, MSG_errno_quota},
+	{EROFS, MSG_errno_read_only},
+	{EIO, MSG_errno_io},
+	{ESTALE, MSG_errno_stale},
+	{EINVAL, MSG_errno_invalid},
+	{ENOMEM, MSG_errno_memory},
+	{EPIPE, MSG_errno_pipe},
+	{ECONNREFUSED, MSG_errno_refused},
+	{ECONNRESET, MSG_errno_reset},
+	{ETIMEDOUT, MSG_errno_timed_out},
+	{EHOSTUNREACH, MSG_errno_no_route},
+	{ENETUNREACH, MSG_errno_unreachable},
+};
+
 enum status error_errno(struct error *err, const char *path, int errnum)
 {
-	return error_set(err, status_from_errno(errnum), MSG_path_error, path, strerror(errnum));
+	const char *why = strerror(errnum);
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].number == errnum)
+			why = msg_format(errors[i].text);
+	return error_set(err, status_from_errno(errnum), MSG_path_error, path, why);
 }
 
 void error_release(struct error *err)

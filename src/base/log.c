@@ -18,9 +18,11 @@ static int n_said;
 
 void log_list(enum msg id, const char *const *args)
 {
+	/* Whoever calls this may speak English for what is stored. */
+	enum language before = msg_speak(msg_reader());
 	struct str text = {0}, shown = {0};
 
-	msg_add_list(&text, id, args);
+	msg_add_again(&text, id, args);
 	str_add_printable(&shown, str_text(&text), text.len);
 	str_release(&text);
 	pthread_mutex_lock(&lock);
@@ -35,6 +37,7 @@ void log_list(enum msg id, const char *const *args)
 		said[n_said++].text = str_detach(&shown);
 out:
 	pthread_mutex_unlock(&lock);
+	msg_speak(before);
 	str_release(&shown);
 }
 

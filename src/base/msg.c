@@ -1,6 +1,6 @@
 /* The catalogue as a table, and the one formatter of user texts: {1} to {9}
  * are replaced by string arguments in any order, so other languages can order
- * them as they need. */
+ * them as they need. Recognising an English text again is in msg_again.c. */
 #include "base/msg.h"
 
 #include <string.h>
@@ -14,9 +14,48 @@ static const struct {
 #undef MSG
 };
 
+static const char *const chinese[MSG_COUNT] = {
+#define ZH(id, text) [MSG_##id] = text,
+#include "base/messages/zh/all.def"
+#undef ZH
+};
+
+static enum language reader;
+static _Thread_local enum language spoken;
+
+enum language msg_speak(enum language language)
+{
+	enum language before = spoken;
+
+	spoken = language;
+	return before;
+}
+
+enum language msg_spoken(void)
+{
+	return spoken;
+}
+
+void msg_set_reader(enum language language)
+{
+	reader = language;
+}
+
+enum language msg_reader(void)
+{
+	return reader;
+}
+
+const char *msg_text(enum language language, enum msg id)
+{
+	return language == LANGUAGE_ZH ? chinese[id] : catalogue[id].text;
+}
+
 const char *msg_format(enum msg id)
 {
-	return catalogue[id].text;
+	const char *text = msg_text(spoken, id);
+
+	return text ? text : catalogue[id].text;
 }
 
 const char *msg_name(enum msg id)
@@ -53,21 +92,42 @@ int msg_arity(const char *text)
 	return highest;
 }
 
+/* Chinese characters and signs. */
+static bool is_wide(unsigned char first)
+{
+	return first >= 0xe3 && first <= 0xef;
+}
+
+/* Rows keep a blank between Chinese and the names, figures and units that most
+ * arguments are; between Chinese and Chinese there is none. */
+static const char *add_argument(struct str *out, const char *arg, const char *rest)
+{
+	size_t len = strlen(arg);
+
+	if (out->len > 3 && out->data[out->len - 1] == ' ' &&
+	    is_wide((unsigned char)out->data[out->len - 4]) && is_wide((unsigned char)*arg))
+		out->data[--out->len] = '\0';
+	str_addn(out, arg, len);
+	if (len > 2 && is_wide((unsigned char)arg[len - 3]) && *rest == ' ' &&
+	    is_wide((unsigned char)rest[1]))
+		rest++;
+	return rest;
+}
+
 void msg_add_list(struct str *out, enum msg id, const char *const *args)
 {
+	const char *p = msg_format(id);
 	int given = 0;
 
 	while (args[given])
 		given++;
-	for (const char *p = msg_format(id); *p; p++) {
+	while (*p) {
 		int n = placeholder(p);
 
-		if (n == 0) {
-			str_addc(out, *p);
-			continue;
-		}
-		str_add(out, n <= given ? args[n - 1] : "?");
-		p += 2;
+		if (n == 0)
+			str_addc(out, *p++);
+		else
+			p = add_argument(out, n <= given ? args[n - 1] : "?", p + 3);
 	}
 }
 

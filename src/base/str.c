@@ -137,6 +137,12 @@ struct str *str_ring(void)
 	return s;
 }
 
+void str_ring_release(void)
+{
+	for (int i = 0; i < RING; i++)
+		str_release(&ring[i]);
+}
+
 const char *tmpf(const char *fmt, ...)
 {
 	struct str *s = str_ring();

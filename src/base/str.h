@@ -38,6 +38,8 @@ void str_addv(struct str *s, const char *fmt, va_list ap);
 /* A short-lived formatted text from a ring of 16 thread-local buffers: valid
  * until 16 later calls. For message arguments, not for keeping. */
 const char *tmpf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* For a thread about to end: frees its ring. */
+void str_ring_release(void);
 
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);

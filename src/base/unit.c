@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/msg.h"
 
 const char *fmt_value(double value)
 {
@@ -73,12 +73,14 @@ const char *fmt_duration(double seconds)
 	if (seconds < 0.9995)
 		return tmpf("%.0f ms", seconds * 1e3);
 	if (seconds < 59.95)
-		return tmpf("%.*f s", seconds < 9.95 ? 1 : 0, seconds);
+		return say(MSG_duration_s, tmpf("%.*f", seconds < 9.95 ? 1 : 0, seconds));
 	if (seconds < 600)
-		return tmpf("%d min %02d s", (int)round(seconds) / 60, (int)round(seconds) % 60);
+		return say(MSG_duration_min_s, tmpf("%d", (int)round(seconds) / 60),
+		           tmpf("%02d", (int)round(seconds) % 60));
 	if (seconds < 3570)
-		return tmpf("%.0f min", seconds / 60);
-	return tmpf("%d h %02d min", (int)round(seconds / 60) / 60, (int)round(seconds / 60) % 60);
+		return say(MSG_duration_min, tmpf("%.0f", seconds / 60));
+	return say(MSG_duration_h_min, tmpf("%d", (int)round(seconds / 60) / 60),
+	           tmpf("%02d", (int)round(seconds / 60) % 60));
 }
 
 bool parse_double(const char *text, double *value)

@@ -14,7 +14,7 @@
 #endif
 
 extern const struct command command_list, command_run, command_probe, command_score, command_report,
-	command_verify;
+	command_compare, command_verify;
 
 /* Metrics of all built probes and the planned ones. */
 const struct metric_set *cli_metrics(void);
@@ -42,6 +42,7 @@ struct judge_request {
 	const char *profile; /* NULL: the one of the run */
 	const char *config_dir;
 	enum rule_stage stage;
+	bool again; /* what there is to note was said the first time */
 };
 
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err);
@@ -51,6 +52,9 @@ int cli_verdict_code(const struct scorecard *card);
 /* Writes a report to a file, or to stdout for "-". */
 enum status cli_write_report(const char *format, const char *file, const struct scorecard *card,
                              const struct report_options *options, struct error *err);
+
+/* A text likewise. */
+enum status cli_write_text(const char *file, const struct str *text, struct error *err);
 
 /* What a run is judged by when no profile was named. */
 #define DEFAULT_PROFILE "thousand-card"

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/run_setup.h"
 #include "coord/plan.h"
+#include "report/words.h"
 
 #define TRY_SECONDS 330 /* loading alone may take 300 s on a cold disk */
 
@@ -36,7 +37,7 @@ static void take_answer(void *arg, const char *line, size_t len)
 	if (strcmp(json_string(doc.root, "kind", ""), "support") == 0) {
 		a->answered = true;
 		a->yes = json_bool(doc.root, "yes", false);
-		str_add(&a->text, json_string(doc.root, "text", ""));
+		msg_again(&a->text, json_string(doc.root, "text", ""));
 	}
 	json_release(&doc);
 }
@@ -81,6 +82,15 @@ static void try_probe(struct attempt *a, const struct probe *probe, const char *
 }
 
 /* --- printing ------------------------------------------------------------------- */
+
+/* A title in a column of 12; printf counts bytes. */
+static void print_cell(enum msg title)
+{
+	const char *text = msg_format(title);
+	int room = 12 - words_columns(text);
+
+	printf("%s%*s ", text, room > 0 ? room : 0, "");
+}
 
 static void print_line(const char *name, const char *subject, bool yes, const char *reason)
 {
@@ -127,8 +137,9 @@ static int list(const struct options *o, struct error *err)
 	request.node = local_node_name(&arena);
 	if (option_given(o, "try"))
 		proc_init();
-	printf("%-12s %-12s %s\n", msg_format(MSG_list_probe), msg_format(MSG_list_subject),
-	       msg_format(MSG_list_here));
+	print_cell(MSG_list_probe);
+	print_cell(MSG_list_subject);
+	printf("%s\n", msg_format(MSG_list_here));
 	for (int i = 0; probe_table[i]; i++) {
 		const struct probe *p = probe_table[i];
 		struct attempt a = {0};
@@ -143,7 +154,9 @@ static int list(const struct options *o, struct error *err)
 
 			plan_context(&ctx, &arena, p, &request);
 			s = p->supported(&ctx);
-			print_line(p->name, subject_kind_name(p->subject), s.yes, s.reason.text);
+			reason_say(&a.text, &s.reason);
+			print_line(p->name, subject_kind_name(p->subject), s.yes,
+			           str_text(&a.text));
 		}
 		str_release(&a.text);
 	}

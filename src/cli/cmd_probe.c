@@ -78,6 +78,8 @@ static int probe(const struct options *o, struct error *err)
 	enum status st;
 	int code;
 
+	/* What it prints are readings. */
+	msg_speak(LANGUAGE_EN);
 	st = probe_named(&chosen[0], probe_table, o->operands[0], err);
 	if (st != ST_OK)
 		return cli_status_code(st);

@@ -88,12 +88,40 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 /* --- judging ------------------------------------------------------------------------- */
 
+/* In English whoever reads it. The scorecard was said already: a disk that is
+ * full now changes nothing. */
+static void save_scorecard(const struct judged *said, const struct judge_request *request)
+{
+	struct report_options options = cli_report_options();
+	enum language before = msg_speak(LANGUAGE_EN);
+	struct error trouble = {0};
+	struct str path = {0};
+	struct judged again = {0};
+	enum status st = ST_OK;
+
+	if (before != LANGUAGE_EN)
+		st = cli_judge(&again,
+		               &(struct judge_request){.dir = request->dir,
+		                                       .config_dir = request->config_dir,
+		                                       .again = true},
+		               &trouble);
+	if (st == ST_OK)
+		st = cli_write_report("json", path_join(&path, request->dir, "scorecard.json"),
+		                      before == LANGUAGE_EN ? &said->card : &again.card, &options,
+		                      &trouble);
+	if (st != ST_OK)
+		log_note(MSG_scorecard_unsaved, str_text(&trouble.text));
+	cli_judged_release(&again);
+	str_release(&path);
+	error_release(&trouble);
+	msg_speak(before);
+}
+
 static int judge(struct run_setup *s, const struct options *o, struct error *err)
 {
 	struct judge_request request = {.dir = s->dir,
 	                                .config_dir = option_text(o, "config-dir", NULL)};
 	struct report_options terminal = cli_report_options();
-	struct str path = {0};
 	struct judged j;
 	enum status st = cli_judge(&j, &request, err);
 	int code;
@@ -101,16 +129,8 @@ static int judge(struct run_setup *s, const struct options *o, struct error *err
 	if (st == ST_OK)
 		st = cli_write_report("terminal", "-", &j.card, &terminal, err);
 	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
-	if (st == ST_OK) {
-		/* The scorecard was said; a disk that is full now changes nothing. */
-		struct error trouble = {0};
-
-		if (cli_write_report("json", path_join(&path, s->dir, "scorecard.json"), &j.card,
-		                     &terminal, &trouble) != ST_OK)
-			log_note(MSG_scorecard_unsaved, str_text(&trouble.text));
-		error_release(&trouble);
-	}
-	str_release(&path);
+	if (st == ST_OK)
+		save_scorecard(&j, &request);
 	cli_judged_release(&j);
 	return code;
 }
@@ -133,11 +153,14 @@ static int run_planned(struct run_setup *s, const struct options *o, struct comm
 		st = run_open_journal(&journal, s, &trouble);
 		begun = st == ST_OK;
 		if (begun) {
+			msg_speak(msg_reader());
 			plan_print(stderr, s);
+			msg_speak(LANGUAGE_EN);
 			st = measure(s, journal, &trouble);
 		}
 	}
 	if (begun) {
+		msg_speak(msg_reader());
 		code = judge(s, o, err);
 		if (trouble.status != ST_OK)
 			log_note(MSG_run_trouble, str_text(&trouble.text), s->dir);
@@ -157,6 +180,7 @@ static int dry_run(const struct options *o, struct error *err)
 	struct run_setup s = {.dry = true};
 	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
 
+	msg_speak(msg_reader());
 	if (st == ST_OK && s.request.cluster)
 		plan_print_cluster(stdout, &s, strcmp(option_text(o, "pairs", ""), "all") == 0);
 	else if (st == ST_OK)
@@ -172,6 +196,8 @@ static int run(const struct options *o, struct error *err)
 	enum status st;
 	int code;
 
+	/* From here on words go into readings: English, but for what is shown. */
+	msg_speak(LANGUAGE_EN);
 	if (option_given(o, "dry-run"))
 		return dry_run(o, err);
 	st = run_join(&comm, o, err);

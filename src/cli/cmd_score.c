@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/language.h"
 
 static const struct option_row score_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
@@ -17,6 +18,8 @@ static const struct option_row report_rows[] = {
 	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
 	{"csv", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_csv},
 	{"html", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_html},
+	{"markdown", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_markdown},
+	{"junit", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_junit},
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
@@ -49,16 +52,53 @@ static int score(const struct options *o, struct error *err)
 	return code;
 }
 
+static const char *const formats[] = {"json", "csv", "html", "markdown", "junit"};
+
+#define N_FILES (sizeof(formats) / sizeof(*formats))
+
+static enum language language_of(const char *format)
+{
+	return word_in("html|markdown", format) ? language_of_pages() : LANGUAGE_EN;
+}
+
+/* Judging finds the words, so each language has its own; most often it is one. */
+static enum status reports_in(enum language language, const struct options *o,
+                              struct judge_request *request, bool terminal, struct error *err)
+{
+	struct report_options options = cli_report_options();
+	bool wanted = terminal = terminal && msg_reader() == language;
+	enum language before;
+	enum status st;
+	struct judged j;
+
+	for (size_t i = 0; i < N_FILES; i++)
+		wanted = wanted ||
+		         (option_given(o, formats[i]) && language_of(formats[i]) == language);
+	if (!wanted)
+		return ST_OK;
+	options.run_dir = request->dir;
+	options.metrics = cli_metrics();
+	before = msg_speak(language);
+	st = cli_judge(&j, request, err);
+	request->again = true;
+	if (st == ST_OK && terminal)
+		st = cli_write_report("terminal", "-", &j.card, &options, err);
+	for (size_t i = 0; i < N_FILES && st == ST_OK; i++)
+		if (option_given(o, formats[i]) && language_of(formats[i]) == language)
+			st = cli_write_report(formats[i], option_text(o, formats[i], NULL), &j.card,
+			                      &options, err);
+	cli_judged_release(&j);
+	msg_speak(before);
+	return st;
+}
+
 static int report(const struct options *o, struct error *err)
 {
-	static const char *const formats[] = {"json", "csv", "html"};
 	struct judge_request request = request_of(o);
-	struct report_options options = cli_report_options();
 	int on_stdout = option_given(o, "terminal"), given = on_stdout;
-	struct judged j;
-	enum status st;
+	enum status st = ST_OK;
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; i < N_FILES; i++) {
 		const char *file = option_text(o, formats[i], NULL);
 
 		given += file != NULL;
@@ -66,16 +106,8 @@ static int report(const struct options *o, struct error *err)
 	}
 	if (on_stdout > 1)
 		return cli_status_code(error_set(err, ST_USAGE, MSG_two_on_stdout));
-	options.run_dir = request.dir;
-	options.metrics = cli_metrics();
-	st = cli_judge(&j, &request, err);
-	if (st == ST_OK && (option_given(o, "terminal") || !given))
-		st = cli_write_report("terminal", "-", &j.card, &options, err);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && st == ST_OK; i++)
-		if (option_text(o, formats[i], NULL))
-			st = cli_write_report(formats[i], option_text(o, formats[i], NULL), &j.card,
-			                      &options, err);
-	cli_judged_release(&j);
+	for (enum language l = 0; l < LANGUAGES && st == ST_OK; l++)
+		st = reports_in(l, o, &request, option_given(o, "terminal") || !given, err);
 	return cli_status_code(st);
 }
 

@@ -74,7 +74,7 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 	                  cli_metrics(), err);
 	if (st != ST_OK)
 		return st;
-	if (!request->profile && j->run.info.profile_sha256 &&
+	if (!request->again && !request->profile && j->run.info.profile_sha256 &&
 	    strcmp(j->run.info.profile_sha256, profile_sha256(j->profile)) != 0)
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	return score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options, err);
@@ -137,10 +137,17 @@ enum status cli_write_report(const char *format, const char *file, const struct 
 	struct str out = {0};
 	enum status st = f->write(&out, card, options, err);
 
-	if (st == ST_OK && strcmp(file, "-") != 0)
-		st = file_write(file, str_text(&out), out.len, err);
-	else if (st == ST_OK && fd_write_all(STDOUT_FILENO, str_text(&out), out.len) != ST_OK)
-		st = error_set(err, ST_IO, MSG_stdout_failed);
+	if (st == ST_OK)
+		st = cli_write_text(file, &out, err);
 	str_release(&out);
 	return st;
+}
+
+enum status cli_write_text(const char *file, const struct str *text, struct error *err)
+{
+	if (strcmp(file, "-") != 0)
+		return file_write(file, str_text(text), text->len, err);
+	if (fd_write_all(STDOUT_FILENO, str_text(text), text->len) != ST_OK)
+		return error_set(err, ST_IO, MSG_stdout_failed);
+	return ST_OK;
 }

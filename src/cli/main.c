@@ -1,6 +1,5 @@
 /* assay: the commands by name, and the two internal roles a child of it plays
  * (--guard, --child). Only this file decides the exit code. */
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,14 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "cli/cli.h"
+#include "cli/language.h"
 #include "coord/comm.h"
 #include "coord/worker.h"
 
 /* To add a command: its file, a line in cli.h, a line here. */
 static const struct command *const commands[] = {
-	&command_run,    &command_list,   &command_probe, &command_score,
-	&command_report, &command_verify, NULL,
+	&command_run,    &command_list,    &command_probe,  &command_score,
+	&command_report, &command_compare, &command_verify, NULL,
 };
 
 static void print_help(FILE *to)
@@ -57,22 +57,36 @@ static int unknown_command(const char *name)
 
 static void print_error(const struct error *err)
 {
-	struct str shown = {0};
+	struct str said = {0}, shown = {0};
 
 	if (err->status == ST_OK)
 		return;
-	str_add_printable(&shown, str_text(&err->text), err->text.len);
+	msg_again(&said, str_text(&err->text));
+	str_add_printable(&shown, str_text(&said), said.len);
 	fprintf(stderr, "%s\n", say(MSG_log_line, str_text(&shown)));
+	str_release(&said);
 	str_release(&shown);
+}
+
+static bool is_first_rank(void)
+{
+	struct comm_launcher launcher;
+
+	comm_launcher_find(&launcher, getenv);
+	return launcher.rank <= 0;
+}
+
+static void choose_language(int argc, char **argv)
+{
+	if (language_choose(argc, argv) && is_first_rank())
+		fprintf(stderr, "%s\n", say(MSG_lang_not_shown));
+	msg_speak(msg_reader());
 }
 
 /* All ranks have the same command line: the first one complains. */
 static void keep_quiet(struct error *err)
 {
-	struct comm_launcher launcher;
-
-	comm_launcher_find(&launcher, getenv);
-	if (launcher.rank <= 0)
+	if (is_first_rank())
 		return;
 	error_release(err);
 	/* The launcher ends all with the first that ends: it shall have spoken. */
@@ -101,6 +115,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	} else {
 		code = command->run(options, &err);
 	}
+	msg_speak(msg_reader());
 	/* A full disk or a closed pipe below stdout must not look like success. */
 	if (fflush(stdout) != 0 && err.status == ST_OK)
 		code = cli_status_code(error_set(&err, ST_IO, MSG_stdout_failed));
@@ -119,15 +134,18 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 
-	/* Never LC_NUMERIC: cJSON and printf must keep the decimal point. */
-	setlocale(LC_CTYPE, "");
-	setlocale(LC_MESSAGES, "");
 	/* A file size limit is a full disk: an error to report, not a death. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc > 1 && strcmp(argv[1], "--guard") == 0)
 		return guard_main(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--child") == 0)
 		return worker_main(probe_table);
+	choose_language(argc, argv);
+	/* For "assay --lang zh --help"; a command takes it among its options. */
+	if (argc > 2 && strcmp(argv[1], "--lang") == 0 && word_in("zh|en", argv[2])) {
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

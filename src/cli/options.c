@@ -7,6 +7,29 @@
 
 #include "base/arena.h"
 #include "base/unit.h"
+#include "report/words.h"
+
+#define HELP_COLUMN 26
+#define HELP_WIDTH  80
+
+/* What every command takes beside its own. main reads --lang before all else. */
+static const struct option_row of_all[] = {
+	{"lang", OPTION_WORD, NULL, 0, 0, "zh|en", MSG_opt_lang},
+	{0},
+};
+
+static void add_rows(struct options *o, const struct option_row *rows)
+{
+	int n = 0;
+
+	while (o->rows[n].name)
+		n++;
+	for (; rows->name; rows++) {
+		if (n == MAX_OPTIONS)
+			abort(); /* a bug: too many rows */
+		o->rows[n++] = *rows;
+	}
+}
 
 static int row_index(const struct option_row *rows, const char *name)
 {
@@ -66,7 +89,8 @@ static enum status add_list(struct options *o, struct arena *arena, int index, c
 	return st;
 }
 
-static enum status unknown_option(const struct command *command, const char *arg, struct error *err)
+static enum status unknown_option(const struct options *o, const struct command *command,
+                                  const char *arg, struct error *err)
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
 	struct str word = {0};
@@ -74,8 +98,8 @@ static enum status unknown_option(const struct command *command, const char *arg
 	enum status st;
 
 	str_addn(&word, arg + strspn(arg, "-"), strcspn(arg + strspn(arg, "-"), "="));
-	for (int i = 0; command->rows[i].name; i++)
-		names[i] = command->rows[i].name;
+	for (int i = 0; o->rows[i].name; i++)
+		names[i] = o->rows[i].name;
 	near = nearest_word(str_text(&word), names);
 	if (near)
 		st = error_set(err, ST_USAGE, MSG_option_unknown_near, arg, near);
@@ -106,10 +130,10 @@ static enum status take_option(struct options *o, struct arena *arena,
 	if (code == ':')
 		return error_set(err, ST_USAGE, MSG_option_argument, arg);
 	if (code == '?')
-		return unknown_option(command, arg, err);
-	row = &command->rows[code - 256];
-	if (str_starts(arg, "--") && abbreviated(command->rows, arg))
-		return unknown_option(command, arg, err);
+		return unknown_option(o, command, arg, err);
+	row = &o->rows[code - 256];
+	if (str_starts(arg, "--") && abbreviated(o->rows, arg))
+		return unknown_option(o, command, arg, err);
 	if (row->kind == OPTION_LIST)
 		return add_list(o, arena, code - 256, optarg, err);
 	return add_value(o, code - 256, row->kind == OPTION_FLAG ? "" : optarg, err);
@@ -125,12 +149,14 @@ enum status options_parse(struct options *o, struct arena *arena, const struct c
 	char **typed = arena_array(arena, (size_t)argc + 1, sizeof(*typed));
 
 	memcpy(typed, argv, (size_t)argc * sizeof(*typed));
-	*o = (struct options){.rows = command->rows, .argc = argc, .argv = typed};
+	*o = (struct options){.argc = argc, .argv = typed};
+	add_rows(o, command->rows);
+	add_rows(o, of_all);
 	*help = false;
-	for (; command->rows[n].name; n++)
-		longs[n] = (struct option){command->rows[n].name,
-		                           command->rows[n].kind == OPTION_FLAG ? no_argument
-		                                                                : required_argument,
+	for (; o->rows[n].name; n++)
+		longs[n] = (struct option){o->rows[n].name,
+		                           o->rows[n].kind == OPTION_FLAG ? no_argument
+		                                                          : required_argument,
 		                           NULL, 256 + n};
 	longs[n] = (struct option){"help", no_argument, NULL, 'h'};
 	opterr = 0;
@@ -148,7 +174,7 @@ enum status options_parse(struct options *o, struct arena *arena, const struct c
 		if (at > 1 && optarg == argv[at])
 			at--;
 		if (code == 'h' &&
-		    !(str_starts(argv[at], "--") && abbreviated(command->rows, argv[at]))) {
+		    !(str_starts(argv[at], "--") && abbreviated(o->rows, argv[at]))) {
 			*help = true;
 			return ST_OK;
 		}
@@ -169,29 +195,37 @@ enum status options_parse(struct options *o, struct arena *arena, const struct c
 	return ST_OK;
 }
 
+static void help_row(struct str *out, const struct option_row *row)
+{
+	struct str left = {0};
+
+	str_addf(&left, "  --%s", row->name);
+	if (row->kind == OPTION_WORD)
+		str_addf(&left, " %s", row->words);
+	else if (row->metavar)
+		str_addf(&left, " %s", row->metavar);
+	str_add(out, left.data);
+	if (left.len < HELP_COLUMN)
+		str_pad(out, ' ', HELP_COLUMN - left.len);
+	else
+		str_addf(out, "\n%*s", HELP_COLUMN, "");
+	words_wrap(out, msg_format(row->help), HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+	str_release(&left);
+}
+
 void options_help(struct str *out, const struct command *command)
 {
+	static const struct option_row help = {"help", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_help};
+
 	msg_add(out, MSG_help_usage, command->name, command->operands);
 	str_add(out, "\n\n");
-	msg_add(out, command->summary);
+	str_add(out, msg_format(command->summary));
 	str_add(out, "\n\n");
-	for (const struct option_row *row = command->rows; row->name; row++) {
-		struct str left = {0};
-
-		str_addf(&left, "  --%s", row->name);
-		if (row->kind == OPTION_WORD)
-			str_addf(&left, " %s", row->words);
-		else if (row->metavar)
-			str_addf(&left, " %s", row->metavar);
-		str_add(out, left.data);
-		if (left.len < 26)
-			str_pad(out, ' ', 26 - left.len);
-		else
-			str_addf(out, "\n%26s", "");
-		str_addf(out, "%s\n", msg_format(row->help));
-		str_release(&left);
-	}
-	str_addf(out, "  %-24s%s\n", "--help", msg_format(MSG_opt_help));
+	for (const struct option_row *row = command->rows; row->name; row++)
+		help_row(out, row);
+	for (const struct option_row *row = of_all; row->name; row++)
+		help_row(out, row);
+	help_row(out, &help);
 }
 
 static int known(const struct options *o, const char *name)

@@ -30,7 +30,8 @@ struct option_row {
 
 /* A parsed command line. Values point into argv or the arena. */
 struct options {
-	const struct option_row *rows;
+	/* Those of the command, then those of all commands; ends with name NULL. */
+	struct option_row rows[MAX_OPTIONS + 1];
 	const char *values[MAX_OPTIONS][MAX_VALUES];
 	int count[MAX_OPTIONS];
 	const char *const *operands;
@@ -44,7 +45,7 @@ struct command {
 	enum msg summary;
 	const char *operands; /* "DIR", "NAME", "" */
 	int min_operands, max_operands;
-	const struct option_row *rows; /* ends with name NULL */
+	const struct option_row *rows; /* its own; ends with name NULL */
 	/* Returns the exit code. */
 	int (*run)(const struct options *o, struct error *err);
 };

@@ -4,16 +4,20 @@
 #include <string.h>
 
 #include "base/unit.h"
-#include "coord/rounds.h"
+#include "coord/crews_plan.h"
 
 static void print_unit(FILE *to, const struct unit *u)
 {
 	const char *what =
 		u->subject ? tmpf("%s %s", u->probe->name, u->subject) : tmpf("%s", u->probe->name);
 
-	if (u->state == UNIT_OUT)
-		fprintf(to, "%s\n", say(MSG_plan_out, u->probe->name, u->reason.text));
-	else if (u->state == UNIT_DONE)
+	if (u->state == UNIT_OUT) {
+		struct str why = {0};
+
+		reason_say(&why, &u->reason);
+		fprintf(to, "%s\n", say(MSG_plan_out, u->probe->name, str_text(&why)));
+		str_release(&why);
+	} else if (u->state == UNIT_DONE)
 		fprintf(to, "%s\n", say(MSG_plan_done, what));
 	else if (u->bytes)
 		fprintf(to, "%s\n",
@@ -65,74 +69,78 @@ static int cards_of(const struct plan *plan, int first, bool *at_once, double *s
 	return n;
 }
 
-static double pair_seconds(const struct run_setup *s, const struct probe *probe, bool all,
-                           struct rounds *rounds)
+static void print_all_nodes(FILE *to, const struct run_setup *s, const struct probe *probe,
+                            const struct crews_plan *p)
 {
-	struct arena arena = {0};
-	struct probe_ctx ctx;
-	int n = (int)s->info.expected_nodes;
-	int *members = arena_array(&arena, (size_t)n, sizeof(*members));
-	double seconds;
+	const struct run_info *info = &s->info;
+	const char *nodes = tmpf("%lld", (long long)info->expected_nodes);
 
-	for (int i = 0; i < n; i++)
-		members[i] = i;
-	rounds_make(rounds, &arena, members, n, all ? 0 : PAIRS_SAMPLE_ROUNDS, 1);
-	plan_context(&ctx, &arena, probe, &s->request);
-	seconds = rounds->count *
-	          (probe->duration ? probe->duration(&ctx) : probe->seconds[s->request.budget]);
-	arena_release(&arena);
-	return seconds;
+	if (!probe->needs_storage)
+		fprintf(to, "%s\n",
+		        say(MSG_plan_all_nodes, probe->name, nodes, fmt_duration(p->round_s)));
+	else if (info->n_storage == 0)
+		fprintf(to, "%s\n", say(MSG_plan_out, probe->name, say(MSG_no_storage_named)));
+	for (int i = 0; probe->needs_storage && i < info->n_storage; i++)
+		fprintf(to, "%s\n",
+		        say(MSG_plan_all_nodes_bytes, probe->name, nodes, fmt_duration(p->round_s),
+		            fmt_bytes(p->bytes / info->n_storage), info->storage[i]));
 }
 
-/* All pair probes; with `to` in words. Seconds of them. */
-static double print_pairs(FILE *to, const struct run_setup *s, bool all)
+static void print_pairs(FILE *to, const struct run_setup *s, const struct probe *probe,
+                        const struct crews_plan *p)
 {
-	double sum = 0;
+	long long n = s->info.expected_nodes;
 
+	fprintf(to, "%s\n",
+	        say(MSG_plan_pairs, probe->name, tmpf("%lld", (long long)p->pairs),
+	            tmpf("%lld", n * (n - 1) / 2), tmpf("%d", p->rounds), fmt_duration(p->seconds),
+	            fmt_duration(p->again_s)));
+}
+
+/* What nodes do together. */
+static void print_crews(FILE *to, const struct run_setup *s, enum pair_choice pairs)
+{
 	for (int i = 0; s->request.probes[i]; i++) {
 		const struct probe *probe = s->request.probes[i];
-		int64_t n = s->info.expected_nodes;
-		struct rounds rounds;
-		double seconds;
+		struct crews_plan p;
 
-		if (probe->subject != SUBJECT_PAIR || !plan_selects(&s->info, probe))
+		if (!probe_in_company(probe) || !plan_selects(&s->info, probe))
 			continue;
-		seconds = pair_seconds(s, probe, all, &rounds);
-		sum += seconds;
-		if (to)
-			fprintf(to, "%s\n",
-			        say(MSG_plan_pairs, probe->name, tmpf("%d", rounds.n_pairs),
-			            tmpf("%lld", (long long)(n * (n - 1) / 2)),
-			            tmpf("%d", rounds.count), fmt_duration(seconds)));
+		p = crews_estimate(&s->request, probe, (int)s->info.expected_nodes, pairs);
+		if (probe->all_nodes)
+			print_all_nodes(to, s, probe, &p);
+		else
+			print_pairs(to, s, probe, &p);
 	}
-	return sum;
 }
 
 void plan_print_cluster(FILE *to, const struct run_setup *s, bool all_pairs)
 {
+	const enum pair_choice pairs = all_pairs ? PAIRS_ALL : PAIRS_SAMPLE;
 	const struct plan *plan = &s->plan;
 	int64_t nodes = s->info.expected_nodes;
-	double seconds = plan->seconds + print_pairs(NULL, s, all_pairs);
+	struct crews_plan crews = crews_estimate_all(&s->request, (int)nodes, pairs);
 
 	fprintf(to, "%s\n",
 	        say(MSG_plan_cluster, s->info.budget, tmpf("%lld", (long long)nodes),
-	            fmt_duration(seconds), fmt_bytes(plan->bytes * nodes), s->dir));
+	            fmt_duration(plan->seconds + crews.seconds),
+	            fmt_bytes(plan->bytes * nodes + crews.bytes), s->dir));
 	for (int i = 0, n = 1; i < plan->count; i += n) {
 		const struct unit *u = &plan->units[i];
 		bool at_once = false;
-		double sum;
+		double seconds;
 
-		n = cards_of(plan, i, &at_once, &sum);
+		n = cards_of(plan, i, &at_once, &seconds);
 		if (n > 1)
 			fprintf(to, "%s\n",
 			        at_once ? say(MSG_plan_at_once, u->probe->name, tmpf("%d", n),
-			                      fmt_duration(sum))
+			                      fmt_duration(seconds))
 			                : say(MSG_plan_in_turn, u->probe->name, tmpf("%d", n),
-			                      fmt_duration(sum)));
+			                      fmt_duration(seconds)));
 		else if (!silent(u))
 			print_unit(to, u);
 		n = n > 1 ? n : 1;
 	}
-	print_pairs(to, s, all_pairs);
+	print_crews(to, s, pairs);
 	fflush(to);
 }

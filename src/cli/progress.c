@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/unit.h"
+#include "report/words.h"
 
 void progress_init(struct progress_view *v)
 {
@@ -26,16 +27,16 @@ static const char *unit_name(const struct unit *u)
 static void draw(struct progress_view *v, const char *text)
 {
 	struct str shown = {0};
-	size_t len = 0;
+	struct str cut = {0};
 
 	str_add_printable(&shown, text, strlen(text));
-	/* Cut by characters, not bytes: the line must not wrap. */
-	for (int columns = 0; len < shown.len && columns < v->width - 1; columns++)
-		len += (size_t)utf8_len(shown.data + len, shown.data + shown.len);
-	fprintf(stderr, "\r\033[K%.*s", (int)len, str_text(&shown));
+	/* The line must not wrap: what wraps is not redrawn. */
+	words_cut(&cut, str_text(&shown), v->width - 1);
+	fprintf(stderr, "\r\033[K%s", str_text(&cut));
 	fflush(stderr);
 	v->line_open = true;
 	str_release(&shown);
+	str_release(&cut);
 }
 
 void progress_end(struct progress_view *v)
@@ -47,12 +48,18 @@ void progress_end(struct progress_view *v)
 
 void progress_line(struct progress_view *v, const char *text, bool transient)
 {
+	enum language before = msg_speak(msg_reader());
+	struct str said = {0};
+
+	msg_again(&said, text);
 	if (transient && v->tty) {
-		draw(v, text);
+		draw(v, str_text(&said));
 	} else if (!transient) {
 		progress_end(v);
-		fprintf(stderr, "%s\n", text);
+		fprintf(stderr, "%s\n", str_text(&said));
 	}
+	str_release(&said);
+	msg_speak(before);
 }
 
 static const char *remaining(const struct coord_event *e)
@@ -60,9 +67,31 @@ static const char *remaining(const struct coord_event *e)
 	return e->remaining_s > 0 ? say(MSG_progress_left, fmt_duration(e->remaining_s)) : "";
 }
 
-void progress_event(void *arg, const struct coord_event *e)
+/* Short-lived, as the reader would have it said. */
+static const char *in_words(const char *english)
 {
-	struct progress_view *v = arg;
+	struct str said = {0};
+	const char *shown;
+
+	msg_again(&said, english);
+	shown = tmpf("%s", str_text(&said));
+	str_release(&said);
+	return shown;
+}
+
+static const char *reason_words(const struct reason *reason)
+{
+	struct str said = {0};
+	const char *shown;
+
+	reason_say(&said, reason);
+	shown = tmpf("%s", str_text(&said));
+	str_release(&said);
+	return shown;
+}
+
+static void show(struct progress_view *v, const struct coord_event *e)
+{
 	const char *position = tmpf("[%d/%d]", e->position, e->total);
 
 	switch (e->kind) {
@@ -79,9 +108,9 @@ void progress_event(void *arg, const struct coord_event *e)
 			break;
 		v->shown_at = e->elapsed_s;
 		draw(v, e->done >= 0 ? tmpf("%s %s  %s %.0f %%  %s", position, unit_name(e->unit),
-		                            e->text, e->done * 100, remaining(e))
-		                     : tmpf("%s %s  %s  %s", position, unit_name(e->unit), e->text,
-		                            remaining(e)));
+		                            in_words(e->text), e->done * 100, remaining(e))
+		                     : tmpf("%s %s  %s  %s", position, unit_name(e->unit),
+		                            in_words(e->text), remaining(e)));
 		break;
 	case COORD_READING:
 		if (e->reading->outcome != OUTCOME_FAILED &&
@@ -89,14 +118,26 @@ void progress_event(void *arg, const struct coord_event *e)
 			break;
 		progress_end(v);
 		fprintf(stderr, "%s\n",
-		        say(MSG_progress_bad, e->reading->metric, outcome_name(e->reading->outcome),
-		            e->reading->reason.text ? e->reading->reason.text : ""));
+		        say(MSG_progress_bad, e->reading->metric,
+		            msg_format(e->reading->outcome == OUTCOME_FAILED
+		                               ? MSG_progress_failed
+		                               : MSG_progress_timed_out),
+		            reason_words(&e->reading->reason)));
 		break;
 	case COORD_TROUBLE:
 		progress_end(v);
-		fprintf(stderr, "%s\n", say(MSG_log_line, e->text));
+		fprintf(stderr, "%s\n", say(MSG_log_line, in_words(e->text)));
 		break;
 	case COORD_END:
 		break;
 	}
+}
+
+/* The run speaks English, whoever looks. */
+void progress_event(void *arg, const struct coord_event *e)
+{
+	enum language before = msg_speak(msg_reader());
+
+	show(arg, e);
+	msg_speak(before);
 }

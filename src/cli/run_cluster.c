@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "coord/comm.h"
+#include "score/suspects.h"
 
 #define HELLO_S 120
 #define CLOSE_S 10
@@ -138,12 +139,16 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	struct saving saving = {.setup = s};
 	struct progress_view view;
 	struct cluster_result result;
+	struct suspects *suspects = suspects_open();
+	const struct judge judge = {
+		.on_reading = suspects_hear, .suspects = suspects_find, .arg = suspects};
 	struct cluster_options options = {
 		.agent = agent_options(comm, o, s->request.node, s->deadline_scale),
 		.request = &s->request,
 		.dir = s->dir,
 		.resume = s->resume ? &s->earlier : NULL,
 		.pairs = pairs_of(o),
+		.judge = &judge,
 		.hello_s = HELLO_S,
 		.begin = begin,
 		.store = store_line,
@@ -161,6 +166,7 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	progress_init(&view);
 	st = cluster_lead(&result, &options, err);
 	progress_end(&view);
+	suspects_close(suspects);
 	*all_alive = result.all_alive;
 	*begun = saving.journal != NULL;
 	if (!*begun)

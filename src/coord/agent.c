@@ -108,6 +108,18 @@ static void send_raw(struct agent *a, const char *file)
 	str_release(&text);
 }
 
+/* Its partners wait for the child that did not end well. */
+static void tell_broke(struct agent *a, const struct coord_event *e)
+{
+	struct wire_json w;
+
+	wire_begin(&w);
+	json_put_string(&w.j, "work", e->unit->work);
+	json_put_string(&w.j, "outcome", outcome_name(e->outcome));
+	json_put_string(&w.j, "text", e->reason->text);
+	wire_end(&w, a->o.comm, 0, WIRE_BROKE, NULL);
+}
+
 static void view(void *arg, const struct coord_event *e)
 {
 	struct agent *a = arg;
@@ -121,6 +133,8 @@ static void view(void *arg, const struct coord_event *e)
 		send_raw(a, e->reading->raw.file);
 	} else if (e->kind == COORD_TROUBLE) {
 		tell_trouble(a, e->text);
+	} else if (e->kind == COORD_END && e->reason && e->unit->company) {
+		tell_broke(a, e);
 	}
 }
 
@@ -324,6 +338,7 @@ static void run_crew(struct agent *a, const cJSON *o)
 		a->unit = (struct unit){.probe = probe,
 		                        .subject = arena_str(&arena, json_string(o, "id", "")),
 		                        .attempt = (int)json_number(o, "attempt", 1),
+		                        .times = (int)json_number(o, "times", 1),
 		                        .seconds = json_number(o, "seconds", 1),
 		                        .named_path = probe->needs_storage,
 		                        .company = &a->company};
@@ -365,6 +380,27 @@ static void take_json(struct agent *a, const char *text, size_t len,
 	json_release(&doc);
 }
 
+/* The unit at work, or one whose order waits: that is then over before it began. */
+static void cancel(struct agent *a, const char *work)
+{
+	struct json_doc doc;
+	bool waits;
+
+	if (a->in_crew && strcmp(work, a->unit.work) == 0) {
+		coord_cancel(a->coord);
+		return;
+	}
+	if (a->job != JOB_CREW || json_parse(&doc, "message", str_text(&a->order), a->order.len,
+	                                     JSON_STRICT, NULL) != ST_OK)
+		return;
+	waits = strcmp(work, json_string(doc.root, "work", "")) == 0;
+	json_release(&doc);
+	if (!waits)
+		return;
+	a->job = JOB_NONE;
+	tell(a, WIRE_OVER, work, strlen(work), NULL);
+}
+
 void agent_take(struct agent *a, const void *bytes, size_t len)
 {
 	const char *text = (const char *)bytes + 1;
@@ -388,8 +424,7 @@ void agent_take(struct agent *a, const void *bytes, size_t len)
 		order(a, JOB_CREW, text, len - 1);
 		break;
 	case WIRE_CANCEL:
-		if (a->in_crew && strcmp(str_text(&kept), a->unit.work) == 0)
-			coord_cancel(a->coord);
+		cancel(a, str_text(&kept));
 		break;
 	case WIRE_TEXT:
 		take_json(a, text, len - 1, take_text);

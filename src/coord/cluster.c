@@ -187,6 +187,7 @@ static void send_states(struct leader *l, struct member *m)
 
 static void take_plans(struct leader *l)
 {
+	struct crews_plan together;
 	double longest = 0;
 	int64_t bytes = 0;
 
@@ -201,8 +202,16 @@ static void take_plans(struct leader *l)
 		bytes += m->bytes;
 		send_states(l, m);
 	}
-	leader_say(l, say(MSG_cluster_plan, tmpf("%d", members_left(l)), fmt_duration(longest),
-	                  fmt_bytes(bytes)));
+	together = crews_estimate_all(l->o->request, members_left(l), l->o->pairs);
+	bytes += together.bytes;
+	if (together.seconds > 0)
+		leader_say(l,
+		           say(MSG_cluster_plan_both, tmpf("%d", members_left(l)),
+		               fmt_duration(longest), fmt_duration(together.seconds),
+		               fmt_duration(l->o->judge ? together.again_s : 0), fmt_bytes(bytes)));
+	else
+		leader_say(l, say(MSG_cluster_plan, tmpf("%d", members_left(l)),
+		                  fmt_duration(longest), fmt_bytes(bytes)));
 }
 
 /* Whether anybody has something to do in it. */

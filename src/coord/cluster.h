@@ -5,10 +5,10 @@
 #ifndef ASSAY_COORD_CLUSTER_H
 #define ASSAY_COORD_CLUSTER_H
 
+#include "assay/suspect.h"
 #include "coord/agent.h"
+#include "coord/crews_plan.h"
 #include "run/rundir.h"
-
-enum pair_choice { PAIRS_SAMPLE, PAIRS_ALL, PAIRS_NONE };
 
 struct cluster_options {
 	struct agent_options agent;         /* comm among them; idle is ours */
@@ -16,7 +16,8 @@ struct cluster_options {
 	const char *dir;
 	struct rundir *resume; /* or NULL */
 	enum pair_choice pairs;
-	double hello_s; /* how long ranks have for their first word and their plan */
+	const struct judge *judge; /* of pairs to be read again; NULL: none are */
+	double hello_s;            /* how long ranks have for their first word and their plan */
 	/* The journal: opened once it is known that there will be a run. */
 	enum status (*begin)(void *arg, struct error *err);
 	enum status (*store)(void *arg, const char *line, size_t len, struct error *err);

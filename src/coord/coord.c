@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "coord/card_names.h"
+#include "coord/ended.h"
 #include "coord/keeper.h"
 #include "coord/owed.h"
 #include "coord/worker.h"
@@ -32,9 +33,12 @@ struct slot {
 	struct str request, scratch, label;
 	int lock; /* of the scratch directory, -1: none */
 	enum stage stage;
-	bool done;  /* the child said it ended by itself */
-	bool broke; /* … but not well */
-	bool emitted[MAX_METRICS];
+	bool done;                    /* the child said it ended by itself */
+	bool broke;                   /* … but not well */
+	bool emitted[2][MAX_METRICS]; /* by reading_way */
+	/* Why it did not end well; reason.code NULL: it did, or was stopped. */
+	enum outcome outcome;
+	struct reason reason;
 };
 
 struct coord {
@@ -78,18 +82,19 @@ static void store(struct coord *c, const struct unit *unit, const char *line, si
 
 /* --- readings made here ----------------------------------------------------- */
 
-static void owe(struct coord *c, const struct unit *u, const struct metric *m, enum outcome outcome,
-                const struct reason *reason)
+static void owe(struct coord *c, const struct unit *u, const struct metric *m, int way,
+                enum outcome outcome, const struct reason *reason)
 {
 	const struct plan_request *request = c->o->request;
 	const struct owed_by by = {.node = request->node,
 	                           .writer = c->o->writer,
 	                           .simulated = request->sys_root && *request->sys_root,
-	                           .cards = &c->cards};
+	                           .cards = &c->cards,
+	                           .arena = &c->arena};
 	struct reading r;
 	struct str line = {0};
 
-	owed_line(&line, &r, &by, u, m, outcome, reason);
+	owed_line(&line, &r, &by, u, m, way, outcome, reason);
 	store(c, u, line.data, line.len);
 	c->result->count[outcome]++;
 	view(c, (struct coord_event){.kind = COORD_READING, .unit = u, .reading = &r});
@@ -102,8 +107,9 @@ static void owe_rest(struct coord *c, const struct slot *s, const struct unit *u
 	const struct metric *m = u->probe->metrics;
 
 	for (int i = 0; m[i].name && i < MAX_METRICS; i++)
-		if (!(s && s->emitted[i]) && unit_owes(u, &m[i]))
-			owe(c, u, &m[i], outcome, reason);
+		for (int way = 0; way < unit_ways(u, &m[i]); way++)
+			if (!(s && s->emitted[way][i]) && unit_owes(u, &m[i]))
+				owe(c, u, &m[i], way, outcome, reason);
 }
 
 static void make_reason(struct coord *c, struct reason *reason, enum msg id,
@@ -131,7 +137,7 @@ static void take_reading(struct slot *s, const char *line, size_t len)
 	} else {
 		for (int i = 0; m[i].name && i < MAX_METRICS; i++)
 			if (r.metric && strcmp(m[i].name, r.metric) == 0)
-				s->emitted[i] = true;
+				s->emitted[reading_way(s->unit, &m[i], &r)][i] = true;
 		c->result->count[r.outcome]++;
 		card_names_learn(&c->cards, &r.subject);
 		store(c, s->unit, line, len);
@@ -225,6 +231,7 @@ static void make_request(struct coord *c, struct slot *s)
 	json_put_string(&j, "node", r->node);
 	json_put_int(&j, "writer", c->o->writer);
 	json_put_int(&j, "attempt", u->attempt);
+	json_put_int(&j, "times", u->times);
 	json_put_int(&j, "budget", r->budget);
 	json_put_string(&j, "seed", tmpf("%016" PRIx64, unit_seed(c, u)));
 	/* Not shortened: on doubles the child's clock is a virtual one. */
@@ -260,24 +267,28 @@ static void make_request(struct coord *c, struct slot *s)
 	str_addc(&s->request, '\n');
 }
 
+/* What it has not said is owed for slot's reason. */
+static void fail(struct coord *c, struct slot *s, enum outcome outcome)
+{
+	s->outcome = outcome;
+	owe_rest(c, s, s->unit, outcome, &s->reason);
+}
+
 static void fail_start(struct coord *c, struct slot *s, struct error *err)
 {
-	struct reason reason;
 	bool path = s->unit->probe->needs_storage && !s->proc && s->scratch.len == 0;
 
 	/* A path one cannot write to is a property of the path, not a fault of
 	 * the machine that tried. */
-	because(c, &reason, path ? MSG_path_unusable : MSG_child_start, str_text(&err->text));
-	owe_rest(c, s, s->unit, path ? OUTCOME_NOT_MEASURED : OUTCOME_FAILED, &reason);
+	because(c, &s->reason, path ? MSG_path_unusable : MSG_child_start, str_text(&err->text));
+	fail(c, s, path ? OUTCOME_NOT_MEASURED : OUTCOME_FAILED);
 	error_release(err);
 }
 
 static void fail_silent(struct coord *c, struct slot *s)
 {
-	struct reason reason;
-
-	because(c, &reason, MSG_path_silent, s->unit->subject, tmpf("%d", ANSWER_S));
-	owe_rest(c, s, s->unit, OUTCOME_TIMED_OUT, &reason);
+	because(c, &s->reason, MSG_path_silent, s->unit->subject, tmpf("%d", ANSWER_S));
+	fail(c, s, OUTCOME_TIMED_OUT);
 }
 
 static bool start_unit(struct coord *c, struct slot *s)
@@ -325,20 +336,6 @@ static bool start_unit(struct coord *c, struct slot *s)
 
 /* --- the end of a unit --------------------------------------------------------- */
 
-/* Last line of what the child wrote to stderr: usually the cause. */
-static const char *last_words(const struct proc_end *end)
-{
-	const char *text = str_text(&end->err), *line = text;
-	size_t len = strlen(text);
-
-	while (len > 0 && text[len - 1] == '\n')
-		len--;
-	for (const char *p = text; p < text + len; p++)
-		if (*p == '\n')
-			line = p + 1;
-	return len ? tmpf("%.*s", (int)(text + len - line), line) : say(MSG_no_output);
-}
-
 /* Before it measures, a child waits for libraries and disks; once its card is open,
  * for that card. */
 static bool at_fault(const struct slot *s)
@@ -346,59 +343,31 @@ static bool at_fault(const struct slot *s)
 	return s->stage == STAGE_MEASURING || (s->stage == STAGE_PREPARING && unit_on_gpu(s->unit));
 }
 
-static enum outcome why_ended(struct coord *c, const struct slot *s, const struct proc_end *end,
-                              struct reason *reason)
-{
-	const char *name = s->unit->probe->name;
-	const char *seconds = tmpf("%.0f", end->seconds);
-
-	if (end->unkillable && !end->stopped) {
-		because(c, reason, MSG_child_stuck, name, seconds);
-		return OUTCOME_TIMED_OUT;
-	}
-	if (end->guard_lost) {
-		because(c, reason, MSG_guard_lost, name);
-		return OUTCOME_FAILED;
-	}
-	if (end->stopped) {
-		because(c, reason, MSG_interrupted, name);
-		return OUTCOME_NOT_MEASURED;
-	}
-	if (end->timed_out && !at_fault(s)) {
-		because(c, reason, MSG_slow_load, name, seconds);
-		return OUTCOME_NOT_MEASURED;
-	}
-	if (end->timed_out) {
-		because(c, reason, MSG_child_deadline, name, seconds);
-		return OUTCOME_TIMED_OUT;
-	}
-	if (end->signal)
-		because(c, reason, MSG_child_signal, name, strsignal(end->signal), last_words(end));
-	else if (s->done && s->broke)
-		because(c, reason, MSG_child_broke, name, last_words(end));
-	else
-		because(c, reason, MSG_child_exit, name, tmpf("%d", end->exit_code),
-		        last_words(end));
-	return OUTCOME_FAILED;
-}
-
 static void end_unit(struct coord *c, struct slot *s)
 {
 	const struct proc_end *end = s->proc ? proc_result(s->proc) : NULL;
-	bool well = s->done && !s->broke && end && !end->signal && end->exit_code == 0;
+	const struct company *company = s->unit->company;
+	bool well = s->done && !s->broke && end && !end->signal && end->exit_code == 0, failed;
 	struct error err = {0};
 
-	if (end && !well) {
-		struct reason reason;
-		enum outcome outcome = why_ended(c, s, end, &reason);
-
-		owe_rest(c, s, s->unit, outcome, &reason);
-	}
-	/* Done only once its readings are saved: a resume must not skip it. */
-	if (!(end && end->stopped) && c->o->store_work && keeper_empty(&c->keeper))
+	if (end && !well)
+		fail(c, s,
+		     child_outcome(&(struct ended){.name = s->unit->probe->name,
+		                                   .end = end,
+		                                   .at_work = at_fault(s),
+		                                   .broke = s->done && s->broke},
+		                   &c->arena, &s->reason));
+	/* Done only once its readings are saved: a resume must not skip it. Of a unit in
+	 * company the first node says so, which has them. */
+	if (!(end && end->stopped) && !(company && company->self) && c->o->store_work &&
+	    keeper_empty(&c->keeper))
 		c->o->store_work(c->o->store_arg, s->unit->work, &err);
 	error_release(&err);
-	view(c, (struct coord_event){.kind = COORD_END, .unit = s->unit});
+	failed = s->reason.code && !(end && end->stopped);
+	view(c, (struct coord_event){.kind = COORD_END,
+	                             .unit = s->unit,
+	                             .reason = failed ? &s->reason : NULL,
+	                             .outcome = s->outcome});
 }
 
 static void free_slot(struct slot *s)
@@ -490,23 +459,47 @@ static void owe_left_out(struct coord *c)
 			         &plan->units[i].reason);
 }
 
+/* Whether a unit before that one is about the path. */
+static bool on_path(const struct plan *plan, int before, const char *path)
+{
+	for (int i = 0; i < before; i++)
+		if (plan->units[i].probe->needs_storage && plan->units[i].subject &&
+		    strcmp(plan->units[i].subject, path) == 0)
+			return true;
+	return false;
+}
+
+/* Whether nodes will work there together, by units that no plan of a node has. */
+static bool in_company(const struct plan_request *r)
+{
+	bool any = false;
+
+	for (int i = 0; r->cluster && r->probes[i]; i++)
+		any = any || (r->probes[i]->needs_storage && probe_in_company(r->probes[i]) &&
+		              plan_selects(r->info, r->probes[i]));
+	return any;
+}
+
 /* Left-overs of a run that was killed with its guards. A path that hangs says so
  * when its probes begin. */
 static void sweep(const struct coord *c)
 {
 	const struct plan *plan = c->o->plan;
-	const char *last = NULL;
+	const struct plan_request *r = c->o->request;
 	struct str removed = {0};
 
 	for (int i = 0; i < plan->count; i++) {
 		const struct unit *u = &plan->units[i];
 
-		if (!u->probe->needs_storage || !u->subject ||
-		    (last && strcmp(last, u->subject) == 0))
-			continue;
-		last = u->subject;
-		if (path_answers(u->subject, ANSWER_S))
-			guard_sweep(u->subject, c->o->request->node, &removed, NULL);
+		if (u->probe->needs_storage && u->subject && !on_path(plan, i, u->subject) &&
+		    path_answers(u->subject, ANSWER_S))
+			guard_sweep(u->subject, r->node, &removed, NULL);
+	}
+	for (int i = 0; in_company(r) && i < r->info->n_storage; i++) {
+		const char *path = r->info->storage[i];
+
+		if (!on_path(plan, plan->count, path) && path_answers(path, ANSWER_S))
+			guard_sweep(path, r->node, &removed, NULL);
 	}
 	if (removed.len)
 		log_note(MSG_swept, removed.data);

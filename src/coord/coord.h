@@ -25,6 +25,10 @@ struct coord_event {
 	double done;                   /* 0 to 1, negative: unknown */
 	const char *text;              /* PROGRESS: what; TROUBLE */
 	const struct reading *reading; /* READING */
+	/* END: why the child did not end well, and what its figures are then; NULL: it
+	 * did, or was stopped. */
+	const struct reason *reason;
+	enum outcome outcome;
 	int position, total;           /* of units to run */
 	double elapsed_s, remaining_s; /* of the plan */
 };

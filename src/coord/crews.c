@@ -1,11 +1,14 @@
 /* Units that several nodes do together. Pairs come round by round: in a round every
- * node has one partner, so that no two measurements meet at a node. What all nodes
- * do is one unit, begun again without a node that was lost in it. */
+ * node has one partner, so that no two measurements meet at a node; then those that
+ * look slow are read again, in rounds of the same kind. What all nodes do is one
+ * unit, begun again without a node that was lost in it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/unit.h"
+#include "coord/again.h"
 #include "coord/leader.h"
 #include "coord/owed.h"
 #include "coord/rounds.h"
@@ -19,9 +22,9 @@ struct crew {
 	bool *over;
 	const char *id; /* "n001|n002"; of all nodes "*", or the storage path */
 	char work[13];
-	int attempt;
+	int attempt, times;
 	bool given_up;
-	uint64_t seen[METRICS_MAX / 64]; /* metrics that came */
+	uint64_t seen[2][METRICS_MAX / 64]; /* metrics that came, by reading_way */
 };
 
 /* One thing to do in the phase: a probe, for all nodes also about a path. */
@@ -35,6 +38,7 @@ struct crews {
 	int n_tasks, task; /* … of them at work */
 	struct rounds rounds;
 	int round, n_rounds;
+	struct again reread;  /* passes 0: not yet */
 	struct crew *current; /* of this round */
 	int n_current;
 	bool again; /* of all nodes, one was lost */
@@ -57,18 +61,28 @@ static int alive(const struct leader *l, struct arena *arena, int **ranks)
 	return n;
 }
 
+/* What an earlier attempt has read of the pairs counts as well. */
+static void hear_resumed(struct leader *l, const struct probe *probe)
+{
+	struct effective e;
+
+	if (!l->o->resume || !l->o->judge)
+		return;
+	e = rundir_effective(l->o->resume);
+	for (int64_t i = 0; i < e.count; i++)
+		if (e.readings[i]->probe && strcmp(e.readings[i]->probe, probe->name) == 0)
+			l->o->judge->on_reading(l->o->judge->arg, e.readings[i]);
+}
+
 static void begin_task(struct leader *l)
 {
 	struct crews *c = l->crews;
 	const struct task *task = &c->tasks[c->task];
 	const struct probe *probe = task->probe;
-	struct probe_ctx ctx;
 	int *ranks, n = alive(l, &l->arena, &ranks);
+	const struct crews_plan plan = crews_estimate(l->o->request, probe, n, l->o->pairs);
 
-	plan_context(&ctx, &l->arena, probe, l->o->request);
-	ctx.n_peers = probe->all_nodes ? n : 2;
-	c->seconds =
-		probe->duration ? probe->duration(&ctx) : probe->seconds[l->o->request->budget];
+	c->seconds = plan.round_s;
 	c->round = c->done = 0;
 	c->n_rounds = c->total = 1;
 	if (probe->all_nodes) {
@@ -76,14 +90,36 @@ static void begin_task(struct leader *l)
 		                  tmpf("%.0f", c->seconds)));
 		return;
 	}
+	again_release(&c->reread);
+	c->reread = (struct again){0};
+	hear_resumed(l, probe);
 	rounds_make(&c->rounds, &l->arena, ranks, n,
 	            l->o->pairs == PAIRS_ALL ? 0 : PAIRS_SAMPLE_ROUNDS,
 	            strtoull(l->o->request->info->seed, NULL, 16));
 	c->n_rounds = c->rounds.count;
 	c->total = c->rounds.n_pairs;
 	leader_say(l, say(MSG_cluster_pairs, probe->name, tmpf("%d", c->total),
-	                  tmpf("%lld", (long long)n * (n - 1) / 2),
-	                  tmpf("%.0f", c->seconds * c->rounds.count)));
+	                  tmpf("%lld", (long long)n * (n - 1) / 2), fmt_duration(plan.seconds),
+	                  fmt_duration(l->o->judge ? plan.again_s : 0)));
+}
+
+/* After the rounds: whether there are pairs to be read again. */
+static bool read_again(struct leader *l)
+{
+	struct crews *c = l->crews;
+	const struct probe *probe = c->tasks[c->task].probe;
+	struct again *g = &c->reread;
+
+	if (probe->all_nodes || *l->o->agent.stop || !again_next(g, l, probe, &c->rounds))
+		return false;
+	c->round = c->done = 0;
+	c->n_rounds = g->rounds;
+	c->total = g->n;
+	leader_say(l, say(MSG_cluster_again, probe->name, tmpf("%d", g->n), tmpf("%d", g->passes),
+	                  tmpf("%d", AGAIN_PASSES), tmpf("%d", g->count[AGAIN_SLOW]),
+	                  tmpf("%d", g->count[AGAIN_NODE]), tmpf("%d", g->count[AGAIN_LOST]),
+	                  fmt_duration(g->rounds * c->seconds)));
+	return true;
 }
 
 static void add_task(struct leader *l, const struct probe *probe)
@@ -123,6 +159,7 @@ void crews_close(struct leader *l)
 	if (!l->crews)
 		return;
 	str_release(&l->crews->refused);
+	again_release(&l->crews->reread);
 	arena_release(&l->crews->arena);
 	l->crews = NULL;
 }
@@ -159,6 +196,7 @@ static void order(struct leader *l, struct crew *crew, int self)
 	json_put_string(&w.j, "id", crew->id);
 	json_put_string(&w.j, "work", crew->work);
 	json_put_int(&w.j, "attempt", crew->attempt);
+	json_put_int(&w.j, "times", crew->times);
 	json_put_number(&w.j, "seconds", c->seconds);
 	json_put_int(&w.j, "self", self);
 	json_put_number(&w.j, "ahead_s", ahead_s(l, crew, self));
@@ -173,14 +211,16 @@ static void order(struct leader *l, struct crew *crew, int self)
 	str_release(&w.text);
 }
 
+/* times: which reading of a pair it is. */
 static void begin_crew(struct leader *l, struct crew *crew, const int *ranks, int count,
-                       const char *id)
+                       const char *id, int times)
 {
 	struct crews *c = l->crews;
 	const struct probe *probe = c->tasks[c->task].probe;
 	bool whole = true;
 
-	*crew = (struct crew){.count = count, .id = id, .attempt = c->again ? 2 : 1};
+	*crew = (struct crew){
+		.count = count, .id = id, .attempt = c->again ? 2 : 1, .times = times};
 	crew->ranks = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->ranks));
 	crew->nodes = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->nodes));
 	crew->over = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->over));
@@ -189,7 +229,7 @@ static void begin_crew(struct leader *l, struct crew *crew, const int *ranks, in
 		crew->nodes[i] = l->members[ranks[i]].name;
 		whole = whole && !l->members[ranks[i]].lost;
 	}
-	work_id(crew->work, probe->phase, probe->name, id,
+	work_id(crew->work, probe->phase, probe->name, again_unit(&c->arena, id, times),
 	        plan_params(&c->arena, l->o->request, probe));
 	if (!whole || (!c->again && l->o->resume &&
 	               !work_is_open(l->o->resume, crew->work, &crew->attempt))) {
@@ -201,6 +241,14 @@ static void begin_crew(struct leader *l, struct crew *crew, const int *ranks, in
 		order(l, crew, i);
 }
 
+static void begin_pair(struct leader *l, struct crew *crew, int a, int b, int times)
+{
+	struct arena *arena = &l->crews->arena;
+	const char *id = arena_strf(arena, "%s|%s", l->members[a].name, l->members[b].name);
+
+	begin_crew(l, crew, (const int[]){a, b}, 2, id, times);
+}
+
 static void begin_pairs(struct leader *l)
 {
 	struct crews *c = l->crews;
@@ -210,9 +258,20 @@ static void begin_pairs(struct leader *l)
 	c->current = arena_array(&c->arena, (size_t)n + 1, sizeof(*c->current));
 	c->n_current = n;
 	for (int i = 0; i < n; i++)
-		begin_crew(l, &c->current[i], (const int[]){list[i].a, list[i].b}, 2,
-		           arena_strf(&c->arena, "%s|%s", l->members[list[i].a].name,
-		                      l->members[list[i].b].name));
+		begin_pair(l, &c->current[i], list[i].a, list[i].b, 1);
+}
+
+static void begin_pairs_again(struct leader *l)
+{
+	struct crews *c = l->crews;
+	const struct again *g = &c->reread;
+
+	c->current = arena_array(&c->arena, (size_t)g->n + 1, sizeof(*c->current));
+	c->n_current = 0;
+	for (int i = 0; i < g->n; i++)
+		if (g->pairs[i].round == c->round)
+			begin_pair(l, &c->current[c->n_current++], g->pairs[i].a, g->pairs[i].b,
+			           g->pairs[i].times);
 }
 
 static void begin_all(struct leader *l)
@@ -224,7 +283,7 @@ static void begin_all(struct leader *l)
 	c->current = arena_array(&c->arena, 1, sizeof(*c->current));
 	c->n_current = n > 0;
 	if (n)
-		begin_crew(l, c->current, ranks, n, task->path ? task->path : "*");
+		begin_crew(l, c->current, ranks, n, task->path ? task->path : "*", 1);
 }
 
 static void begin_round(struct leader *l)
@@ -236,6 +295,8 @@ static void begin_round(struct leader *l)
 	arena_reset(&c->arena);
 	if (c->tasks[c->task].probe->all_nodes)
 		begin_all(l);
+	else if (c->reread.passes)
+		begin_pairs_again(l);
 	else
 		begin_pairs(l);
 	c->round++;
@@ -261,7 +322,7 @@ bool crews_step(struct leader *l)
 	c->n_current = 0;
 	if (c->again)
 		c->round = 0;
-	while (c->task < c->n_tasks && c->round >= c->n_rounds)
+	while (c->task < c->n_tasks && c->round >= c->n_rounds && !read_again(l))
 		if (++c->task < c->n_tasks)
 			begin_task(l);
 	if (c->task >= c->n_tasks)
@@ -314,41 +375,86 @@ bool crews_refuse(struct leader *l, const char *work, int attempt)
 	return strstr(str_text(&l->crews->refused), tmpf("%s/%d ", work, attempt)) != NULL;
 }
 
+/* As its first node knows it. */
+static struct unit unit_of(const struct leader *l, const struct crew *crew, struct company *company)
+{
+	struct unit u = {.probe = l->crews->tasks[l->crews->task].probe,
+	                 .subject = crew->id,
+	                 .attempt = crew->attempt,
+	                 .company = company};
+
+	*company = (struct company){.nodes = crew->nodes, .count = crew->count};
+	memcpy(u.work, crew->work, sizeof(u.work));
+	return u;
+}
+
+static void hear(struct leader *l, const struct reading *r)
+{
+	if (l->o->judge && r->subject.kind == SUBJECT_PAIR)
+		l->o->judge->on_reading(l->o->judge->arg, r);
+}
+
 void crews_saw(struct leader *l, struct member *m, const struct reading *r)
 {
 	struct crew *crew = m->crew;
-	const struct metric *metrics;
+	struct company company;
+	struct unit u;
 
 	if (!crew || !r->work || strcmp(crew->work, r->work) != 0)
 		return;
-	metrics = l->crews->tasks[l->crews->task].probe->metrics;
-	for (int i = 0; metrics[i].name && i < METRICS_MAX; i++)
-		if (strcmp(metrics[i].name, r->metric) == 0)
-			crew->seen[i / 64] |= (uint64_t)1 << i % 64;
+	u = unit_of(l, crew, &company);
+	for (int i = 0; u.probe->metrics[i].name && i < METRICS_MAX; i++)
+		if (strcmp(u.probe->metrics[i].name, r->metric) == 0)
+			crew->seen[reading_way(&u, &u.probe->metrics[i], r)][i / 64] |= (uint64_t)1
+			                                                                << i % 64;
+	hear(l, r);
 }
 
-static void owe_crew(struct leader *l, const struct crew *crew, const struct reason *reason)
+static void owe_crew(struct leader *l, const struct crew *crew, enum outcome outcome,
+                     const struct reason *reason)
 {
-	const struct probe *probe = l->crews->tasks[l->crews->task].probe;
-	const struct company company = {.nodes = crew->nodes, .count = crew->count};
-	struct unit u = {
-		.probe = probe, .subject = crew->id, .attempt = crew->attempt, .company = &company};
+	struct company company;
+	const struct unit u = unit_of(l, crew, &company);
 	const struct owed_by by = {.node = crew->nodes[0],
 	                           .writer = crew->ranks[0],
-	                           .simulated = *l->o->agent.sys_root != '\0'};
+	                           .simulated = *l->o->agent.sys_root != '\0',
+	                           .arena = &l->crews->arena};
 
-	memcpy(u.work, crew->work, sizeof(u.work));
-	for (int i = 0; probe->metrics[i].name && i < METRICS_MAX; i++) {
-		const struct metric *metric = &probe->metrics[i];
-		struct str line = {0};
-		struct reading r;
+	for (int i = 0; u.probe->metrics[i].name && i < METRICS_MAX; i++) {
+		const struct metric *metric = &u.probe->metrics[i];
 
-		if (crew->seen[i / 64] >> i % 64 & 1)
-			continue;
-		owed_line(&line, &r, &by, &u, metric, OUTCOME_LOST, reason);
-		leader_store(l, line.data, line.len);
-		str_release(&line);
+		for (int way = 0; way < unit_ways(&u, metric); way++) {
+			struct str line = {0};
+			struct reading r;
+
+			if (crew->seen[way][i / 64] >> i % 64 & 1)
+				continue;
+			owed_line(&line, &r, &by, &u, metric, way, outcome, reason);
+			hear(l, &r);
+			leader_store(l, line.data, line.len);
+			str_release(&line);
+		}
 	}
+}
+
+/* The unit cannot be had any more: its children are ended, what they say is refused,
+ * and what they did not say yet is owed for this reason. */
+static void give_up(struct leader *l, struct crew *crew, enum outcome outcome,
+                    const struct reason *reason)
+{
+	crew->given_up = true;
+	str_addf(&l->crews->refused, "%s/%d ", crew->work, crew->attempt);
+	for (int i = 0; i < crew->count; i++) {
+		struct member *other = &l->members[crew->ranks[i]];
+
+		/* Who has no order yet gets none. */
+		if (other->crew != crew || other->lost)
+			crew->over[i] = true;
+		else
+			wire_send(l->comm, crew->ranks[i], WIRE_CANCEL, crew->work,
+			          strlen(crew->work), NULL);
+	}
+	owe_crew(l, crew, outcome, reason);
 }
 
 /* The others cannot go on without it. */
@@ -363,18 +469,26 @@ void crews_lost(struct leader *l, struct member *m, const struct reason *reason)
 	crew->over[place_in(l, crew, m)] = true;
 	if (crew->given_up)
 		return;
-	crew->given_up = true;
 	c->again = c->tasks[c->task].probe->all_nodes && members_left(l) > 1;
-	str_addf(&c->refused, "%s/%d ", crew->work, crew->attempt);
-	for (int i = 0; i < crew->count; i++) {
-		struct member *other = &l->members[crew->ranks[i]];
+	give_up(l, crew, OUTCOME_LOST, reason);
+}
 
-		/* Who has no order yet gets none. */
-		if (other->crew != crew || other->lost)
-			crew->over[i] = true;
-		else
-			wire_send(l->comm, crew->ranks[i], WIRE_CANCEL, crew->work,
-			          strlen(crew->work), NULL);
-	}
-	owe_crew(l, crew, reason);
+/* It is done all the same: as of a node that works alone, what failed is not tried
+ * again by a resume. */
+void crews_broke(struct leader *l, struct member *m, const cJSON *o)
+{
+	struct crew *crew = m->crew;
+	struct probe_ctx ctx = {.arena = &l->crews->arena};
+	enum outcome outcome;
+	struct reason reason;
+
+	if (!crew || crew->given_up || strcmp(crew->work, json_string(o, "work", "")) != 0 ||
+	    !outcome_parse(json_string(o, "outcome", ""), &outcome) || outcome == OUTCOME_MEASURED)
+		return;
+	reason_set(&ctx, &reason, MSG_crew_broke, m->name, json_string(o, "text", "?"));
+	leader_say(l, say(MSG_cluster_broke, l->crews->tasks[l->crews->task].probe->name, crew->id,
+	                  reason.text));
+	give_up(l, crew, outcome, &reason);
+	if (outcome != OUTCOME_NOT_MEASURED && keeper_empty(&l->keeper))
+		l->o->store_work(l->o->store_arg, crew->work, NULL);
 }

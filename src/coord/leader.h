@@ -99,6 +99,9 @@ bool crews_refuse(struct leader *l, const char *work, int attempt);
 /* One of its readings came. */
 void crews_saw(struct leader *l, struct member *m, const struct reading *r);
 void crews_lost(struct leader *l, struct member *m, const struct reason *reason);
+/* The node's child did not end well: {"work","outcome","text"}. Those of the others
+ * need not wait for it. */
+void crews_broke(struct leader *l, struct member *m, const cJSON *o);
 /* One text from a child to another. */
 void crews_carry(struct leader *l, const struct member *from, const cJSON *o);
 /* "net 12/56", short-lived. */

@@ -84,7 +84,7 @@ static void owe_unit(struct leader *l, struct member *m, const struct member_uni
 
 		if ((mu->seen[i / 64] >> i % 64 & 1) || !unit_owes(&u, &u.probe->metrics[i]))
 			continue;
-		owed_line(&line, &r, &by, &u, &u.probe->metrics[i], OUTCOME_LOST, reason);
+		owed_line(&line, &r, &by, &u, &u.probe->metrics[i], 0, OUTCOME_LOST, reason);
 		leader_store(l, line.data, line.len);
 		str_release(&line);
 	}
@@ -247,6 +247,12 @@ static void take_text(struct leader *l, struct member *m, const cJSON *o)
 		crews_carry(l, m, o);
 }
 
+static void take_broke(struct leader *l, struct member *m, const cJSON *o)
+{
+	if (l->crews)
+		crews_broke(l, m, o);
+}
+
 static void take_work(struct leader *l, struct member *m, const char *work)
 {
 	struct member_unit *u = unit_of(m, work);
@@ -343,6 +349,9 @@ void member_take(struct leader *l, int rank, const void *bytes, size_t len)
 		break;
 	case WIRE_TEXT:
 		take_json(l, m, text, len - 1, take_text);
+		break;
+	case WIRE_BROKE:
+		take_json(l, m, text, len - 1, take_broke);
 		break;
 	case WIRE_FAILED:
 		/* The launcher's signal comes to all ranks. */

@@ -6,16 +6,23 @@
 #include "base/clock.h"
 #include "run/journal.h"
 
+static void name_pair(const struct owed_by *by, const struct unit *u, int way, struct subject *s)
+{
+	const char *const nodes[] = {u->company->nodes[way], u->company->nodes[!way]};
+
+	s->id = way ? arena_strf(by->arena, "%s|%s", nodes[0], nodes[1]) : u->subject;
+	s->n_ends = 2;
+	for (int i = 0; i < 2; i++)
+		s->ends[i] = (struct subject_end){.node = nodes[i]};
+}
+
 static void name_subject(const struct owed_by *by, const struct unit *u, const struct metric *m,
-                         struct subject *s)
+                         int way, struct subject *s)
 {
 	s->kind = m->subject;
 	s->id = "*";
 	if (m->subject == SUBJECT_PAIR && u->company) {
-		s->id = u->subject;
-		s->n_ends = 2;
-		for (int i = 0; i < 2; i++)
-			s->ends[i] = (struct subject_end){.node = u->company->nodes[i]};
+		name_pair(by, u, way, s);
 		return;
 	}
 	if (u->company && m->subject == u->probe->subject) {
@@ -53,8 +60,25 @@ bool unit_owes(const struct unit *u, const struct metric *m)
 	return !u->probe->needs_storage || u->named_path;
 }
 
+int unit_ways(const struct unit *u, const struct metric *m)
+{
+	const char *const *name = u->probe->each_way;
+
+	if (!u->company || m->subject != SUBJECT_PAIR)
+		return 1;
+	while (name && *name && strcmp(*name, m->name) != 0)
+		name++;
+	return name && *name ? 2 : 1;
+}
+
+int reading_way(const struct unit *u, const struct metric *m, const struct reading *r)
+{
+	return unit_ways(u, m) == 2 && r->subject.n_ends == 2 && r->subject.ends[0].node &&
+	       strcmp(r->subject.ends[0].node, u->company->nodes[1]) == 0;
+}
+
 void owed_line(struct str *line, struct reading *r, const struct owed_by *by, const struct unit *u,
-               const struct metric *m, enum outcome outcome, const struct reason *reason)
+               const struct metric *m, int way, enum outcome outcome, const struct reason *reason)
 {
 	struct str time = {0};
 
@@ -67,7 +91,7 @@ void owed_line(struct str *line, struct reading *r, const struct owed_by *by, co
 	r->attempt = u->attempt;
 	r->work = u->work;
 	r->probe = u->probe->name;
-	name_subject(by, u, m, &r->subject);
+	name_subject(by, u, m, way, &r->subject);
 	r->metric = m->name;
 	r->unit = m->unit;
 	r->better = m->better;

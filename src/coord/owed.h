@@ -11,6 +11,7 @@ struct owed_by {
 	int writer;
 	bool simulated;
 	const struct card_names *cards;
+	struct arena *arena;
 };
 
 /* A unit on a CPU socket owes CPU figures, one on a card the rest; one without
@@ -18,9 +19,14 @@ struct owed_by {
  * node speaks for all. */
 bool unit_owes(const struct unit *u, const struct metric *m);
 
+/* How many readings a metric owes: of a pair of nodes maybe one each way. */
+int unit_ways(const struct unit *u, const struct metric *m);
+/* Of those, which this is: 0, or 1: from the second node of a pair to the first. */
+int reading_way(const struct unit *u, const struct metric *m, const struct reading *r);
+
 /* The line of such a reading. *r is what it says; its strings are those of the
- * arguments, its time is gone. */
+ * arguments, of a pair the other way those of the arena; its time is gone. */
 void owed_line(struct str *line, struct reading *r, const struct owed_by *by, const struct unit *u,
-               const struct metric *m, enum outcome outcome, const struct reason *reason);
+               const struct metric *m, int way, enum outcome outcome, const struct reason *reason);
 
 #endif

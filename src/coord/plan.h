@@ -37,6 +37,7 @@ struct unit {
 	enum unit_state state;
 	struct reason reason;          /* UNIT_OUT */
 	const struct company *company; /* NULL: it works alone */
+	int times;                     /* it is the 2nd, 3rd … of a pair; else 0 or 1 */
 	double seconds;                /* expected */
 	int64_t bytes;                 /* to be written on the path, at most */
 };

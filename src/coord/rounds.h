@@ -5,6 +5,7 @@
 #ifndef ASSAY_COORD_ROUNDS_H
 #define ASSAY_COORD_ROUNDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -30,5 +31,15 @@ void rounds_make(struct rounds *r, struct arena *arena, const int *members, int 
 /* The pairs of one, from the arena. */
 int rounds_get(const struct rounds *r, int round, struct arena *arena,
                const struct round_pair **pairs);
+
+/* Whether two of them meet in one of the rounds that are taken. */
+bool rounds_have(const struct rounds *r, int a, int b);
+/* How many rounds there are of n members at most `most` (0: all of them). */
+int rounds_count(int n, int most);
+
+/* Puts pairs of members below `members` into at most `most` rounds, each member once
+ * a round, the first pairs first. round_of[i]: of pairs[i], -1: it found no place.
+ * Returns how many rounds that took. */
+int rounds_place(const struct round_pair *pairs, int n, int members, int most, int *round_of);
 
 #endif

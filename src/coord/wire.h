@@ -15,6 +15,7 @@ enum wire {
 	WIRE_WORK = 'w',   /* id of a unit that is done and whose lines came before */
 	WIRE_RAW = 'r',    /* name, newline, content of a raw file */
 	WIRE_OVER = 'o',   /* what it was told to do is done: the phase, or a pair's id */
+	WIRE_BROKE = 'x',  /* JSON: its child of a unit in company did not end well, and why */
 	WIRE_BEAT = 'b',   /* it lives; JSON: what it is at */
 	WIRE_CLOCK = 'c',  /* answer to a ping: its number, wall clock in ns */
 	WIRE_FAILED = 'f', /* it cannot take part: why, in words */

@@ -32,7 +32,7 @@ struct worker {
 	int n_settings;
 	int channel;
 	const char *phase, *work, *raw_dir;
-	int writer, attempt;
+	int writer, attempt, times;
 	bool told; /* progress: what last, and when */
 	enum stage told_stage;
 	enum msg told_what;
@@ -158,7 +158,8 @@ static enum status emit(struct probe_ctx *ctx, const struct reading *given)
 	}
 	time_add_utc(&time, clock_wall(ctx->clock));
 	r.time = time.data;
-	r.node = ctx->node;
+	if (!r.node)
+		r.node = ctx->node;
 	r.writer = w->writer;
 	r.phase = w->phase;
 	r.attempt = w->attempt;
@@ -173,7 +174,7 @@ static enum status emit(struct probe_ctx *ctx, const struct reading *given)
 	return ST_OK;
 }
 
-/* File name of raw samples: subject and attempt keep units apart. */
+/* File name of raw samples: subject, attempt and which reading of it keep units apart. */
 static void raw_name(struct worker *w, struct str *name, const char *given)
 {
 	if (w->ctx.subject_id)
@@ -186,6 +187,8 @@ static void raw_name(struct worker *w, struct str *name, const char *given)
 		name->data[0] = '_';
 	if (w->attempt > 1)
 		str_addf(name, ".attempt%d", w->attempt);
+	if (w->times > 1)
+		str_addf(name, ".reading%d", w->times);
 }
 
 static enum status save_raw(struct probe_ctx *ctx, const char *given, const char *data, size_t len,
@@ -368,6 +371,7 @@ static enum status read_request(struct worker *w, const struct probe *const *pro
 	w->raw_dir = json_string(root, "raw_dir", NULL);
 	w->writer = (int)json_number(root, "writer", 0);
 	w->attempt = (int)json_number(root, "attempt", 1);
+	w->times = (int)json_number(root, "times", 1);
 	w->ctx.node = json_string(root, "node", "");
 	w->ctx.budget = (enum budget)json_number(root, "budget", BUDGET_STANDARD);
 	w->ctx.seed = strtoull(json_string(root, "seed", "0"), NULL, 16);

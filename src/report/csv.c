@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/csv.h"
 #include "report/report_writers.h"
 
 /* A spreadsheet runs a cell that begins like a formula (the full-width signs
@@ -28,7 +29,7 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-static void text_cell(struct str *out, const char *text)
+void csv_text(struct str *out, const char *text)
 {
 	struct str shown = {0};
 
@@ -52,71 +53,71 @@ static void text_cell(struct str *out, const char *text)
 	str_release(&shown);
 }
 
-static void text_field(struct str *out, const char *text)
+void csv_next_text(struct str *out, const char *text)
 {
 	str_addc(out, ',');
-	text_cell(out, text);
+	csv_text(out, text);
 }
 
-static void number_field(struct str *out, bool known, double value)
+void csv_next_number(struct str *out, double value)
 {
 	str_addc(out, ',');
-	if (known && isfinite(value))
+	if (isfinite(value))
 		json_number_text(out, value);
 }
 
 static void subject_fields(struct str *out, const struct subject *s, const char *node)
 {
-	text_field(out, subject_kind_name(s->kind));
-	text_field(out, s->id);
-	text_field(out, s->pci);
-	text_field(out, node);
+	csv_next_text(out, subject_kind_name(s->kind));
+	csv_next_text(out, s->id);
+	csv_next_text(out, s->pci);
+	csv_next_text(out, node);
 }
 
 static void finding_row(struct str *out, const struct finding *f)
 {
 	const struct rule_info *r = f->rule;
 
-	text_cell(out, "finding");
-	text_field(out, r->criterion);
-	text_field(out, r->id);
-	text_field(out, r->stage == RULE_PERIOD ? "period" : "delivery");
-	text_field(out, r->reading == RULE_LITERAL ? "literal" : "sound");
-	text_field(out, r->required ? "yes" : "no");
-	text_field(out, verdict_name(f->verdict));
+	csv_text(out, "finding");
+	csv_next_text(out, r->criterion);
+	csv_next_text(out, r->id);
+	csv_next_text(out, r->stage == RULE_PERIOD ? "period" : "delivery");
+	csv_next_text(out, r->reading == RULE_LITERAL ? "literal" : "sound");
+	csv_next_text(out, r->required ? "yes" : "no");
+	csv_next_text(out, verdict_name(f->verdict));
 	subject_fields(out, &f->subject, f->node);
-	text_field(out, r->metric);
-	text_field(out, r->stat);
-	text_field(out, f->evidence ? f->evidence->point : NULL);
-	number_field(out, f->has_value, f->value);
-	text_field(out, f->text);
-	text_field(out, r->unit);
-	text_field(out, r->limit);
-	text_field(out, outcome_name(f->outcome));
-	text_field(out, origin_name(f->origin));
-	text_field(out, f->reason.code);
-	text_field(out, f->reason.text);
-	text_field(out, f->advice);
-	text_field(out, r->source);
+	csv_next_text(out, r->metric);
+	csv_next_text(out, r->stat);
+	csv_next_text(out, f->evidence ? f->evidence->point : NULL);
+	csv_next_number(out, f->has_value ? f->value : NAN);
+	csv_next_text(out, f->text);
+	csv_next_text(out, r->unit);
+	csv_next_text(out, r->limit);
+	csv_next_text(out, outcome_name(f->outcome));
+	csv_next_text(out, origin_name(f->origin));
+	csv_next_text(out, f->reason.code);
+	csv_next_text(out, f->reason.text);
+	csv_next_text(out, f->advice);
+	csv_next_text(out, r->source);
 	str_add(out, "\r\n");
 }
 
 static void information_row(struct str *out, const struct reading *r)
 {
-	text_cell(out, "information");
+	csv_text(out, "information");
 	str_add(out, ",,,,,,");
 	subject_fields(out, &r->subject, r->node);
-	text_field(out, r->metric);
-	text_field(out, "value");
-	text_field(out, r->point);
-	number_field(out, r->value_kind == VALUE_NUMBER, r->value);
-	text_field(out, r->value_kind == VALUE_TEXT ? r->text : NULL);
-	text_field(out, r->unit);
-	text_field(out, NULL);
-	text_field(out, outcome_name(r->outcome));
-	text_field(out, origin_name(r->origin));
-	text_field(out, r->reason.code);
-	text_field(out, r->reason.text);
+	csv_next_text(out, r->metric);
+	csv_next_text(out, "value");
+	csv_next_text(out, r->point);
+	csv_next_number(out, r->value_kind == VALUE_NUMBER ? r->value : NAN);
+	csv_next_text(out, r->value_kind == VALUE_TEXT ? r->text : NULL);
+	csv_next_text(out, r->unit);
+	csv_next_text(out, NULL);
+	csv_next_text(out, outcome_name(r->outcome));
+	csv_next_text(out, origin_name(r->origin));
+	csv_next_text(out, r->reason.code);
+	csv_next_text(out, r->reason.text);
 	str_add(out, ",,\r\n");
 }
 

@@ -4,8 +4,13 @@
 #include "report/report_writers.h"
 
 const struct report_format report_formats[] = {
-	{"terminal", report_terminal}, {"json", report_json}, {"csv", report_csv},
-	{"html", report_html},         {NULL, NULL},
+	{"terminal", report_terminal},
+	{"json", report_json},
+	{"csv", report_csv},
+	{"html", report_html},
+	{"markdown", report_markdown},
+	{"junit", report_junit},
+	{NULL, NULL},
 };
 
 const struct report_format *report_find(const char *name)

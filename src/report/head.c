@@ -62,9 +62,9 @@ void headline(struct str *word, struct str *rest, const struct scorecard *c)
 	enum overall shown = c->simulated ? c->overall_if_measured : c->overall;
 
 	if (c->simulated)
-		msg_add(word, MSG_headline_simulated, overall_name(shown));
+		msg_add(word, MSG_headline_simulated, words_overall(shown));
 	else
-		str_add(word, overall_name(shown));
+		str_add(word, words_overall(shown));
 	if (shown == OVERALL_REJECT)
 		blame_summary(rest, c);
 	if (!rest->len)

@@ -6,39 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/config.h"
 #include "base/json.h"
 #include "base/msg.h"
+#include "report/html_page.h"
 #include "report/report_writers.h"
 #include "report/words.h"
-
-void html_text(struct str *out, const char *text)
-{
-	struct str clean = {0};
-
-	words_add(&clean, text);
-	for (const char *p = str_text(&clean); *p; p++)
-		switch (*p) {
-		case '&':
-			str_add(out, "&amp;");
-			break;
-		case '<':
-			str_add(out, "&lt;");
-			break;
-		case '>':
-			str_add(out, "&gt;");
-			break;
-		case '"':
-			str_add(out, "&quot;");
-			break;
-		case '\'':
-			str_add(out, "&#39;");
-			break;
-		default:
-			str_addc(out, *p);
-		}
-	str_release(&clean);
-}
 
 /* --- sections ------------------------------------------------------------------- */
 
@@ -46,7 +18,7 @@ void html_section(struct html *h, const char *id, enum msg title)
 {
 	str_addf(h->out, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">",
 	         id, id, id);
-	html_text(h->out, msg_format(title));
+	markup_text(h->out, msg_format(title));
 	str_add(h->out, "</h2>\n");
 	if (h->n_entries < (int)(sizeof(h->entries) / sizeof(*h->entries)))
 		h->entries[h->n_entries++] =
@@ -61,7 +33,7 @@ void html_section_end(struct html *h)
 void html_note(struct html *h, const char *text)
 {
 	str_add(h->out, "<p class=\"note\">");
-	html_text(h->out, text);
+	markup_text(h->out, text);
 	str_add(h->out, "</p>\n");
 }
 
@@ -71,18 +43,18 @@ void html_table_begin(struct html *h, const struct html_table *t)
 {
 	if (t->filter) {
 		str_addf(h->out, "<label class=\"filter\" hidden>");
-		html_text(h->out, msg_format(MSG_html_filter));
+		markup_text(h->out, msg_format(MSG_html_filter));
 		str_addf(h->out, " <input type=\"search\" data-for=\"%s\"></label>\n", t->id);
 	}
 	str_addf(h->out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"");
-	html_text(h->out, msg_format(t->caption));
+	markup_text(h->out, msg_format(t->caption));
 	str_addf(h->out, "\"><table id=\"%s\" class=\"sortable\"><caption>", t->id);
-	html_text(h->out, msg_format(t->caption));
+	markup_text(h->out, msg_format(t->caption));
 	str_add(h->out, "</caption><thead><tr>");
 	for (int i = 0; i < t->n_columns; i++) {
 		str_addf(h->out, "<th scope=\"col\"%s>",
 		         t->numbers[i] == 'n' ? " class=\"n\"" : "");
-		html_text(h->out, msg_format(t->columns[i]));
+		markup_text(h->out, msg_format(t->columns[i]));
 		str_add(h->out, "</th>");
 	}
 	str_add(h->out, "</tr></thead><tbody>\n");
@@ -97,7 +69,7 @@ void html_row(struct html *h)
 void html_cell(struct html *h, const char *text)
 {
 	str_add(h->out, "<td>");
-	html_text(h->out, text);
+	markup_text(h->out, text);
 }
 
 void html_number(struct html *h, double value, const char *shown)
@@ -106,7 +78,7 @@ void html_number(struct html *h, double value, const char *shown)
 	if (isfinite(value))
 		str_addf(h->out, " data-v=\"%.6g\"", value);
 	str_addc(h->out, '>');
-	html_text(h->out, shown);
+	markup_text(h->out, shown);
 }
 
 void html_table_end(struct html *h)
@@ -210,45 +182,25 @@ static void add_names(struct html *h, struct str *page)
 
 /* --- the page ----------------------------------------------------------------------------- */
 
-static enum status add_file(struct str *out, const char *name, struct error *err)
-{
-	struct str where = {0};
-	enum status st = config_read(out, &where, NULL, name, err);
-
-	str_release(&where);
-	return st;
-}
-
-static enum status page_head(struct html *h, struct str *page, struct error *err)
+static enum status page_begin(struct html *h, struct str *page, struct error *err)
 {
 	const struct scorecard *c = h->card;
-	enum status st;
 
-	str_addf(page,
-	         "<!DOCTYPE html>\n<html lang=\"%s\"><head><meta charset=\"utf-8\">"
-	         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-	         "<meta name=\"color-scheme\" content=\"light dark\">"
-	         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	         "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n<title>",
-	         msg_format(MSG_html_language));
-	html_text(page, say(MSG_html_title, overall_name(c->overall), c->vendor ? c->vendor : "",
-	                    c->started ? tmpf("%.10s", c->started) : ""));
-	str_add(page, "</title>\n<style>\n");
-	st = add_file(page, "reports/report.css", err);
-	str_add(page, "</style></head><body>\n<a class=\"skip\" href=\"#verdict\">");
-	html_text(page, msg_format(MSG_html_skip));
-	str_add(page, "</a>\n");
-	return st;
+	return html_page_begin(page,
+	                       say(MSG_html_title, overall_name(c->overall),
+	                           c->vendor ? c->vendor : "",
+	                           c->started ? tmpf("%.10s", c->started) : ""),
+	                       err);
 }
 
 static void contents(struct html *h, struct str *page)
 {
 	str_add(page, "<nav aria-label=\"");
-	html_text(page, msg_format(MSG_html_contents));
+	markup_text(page, msg_format(MSG_html_contents));
 	str_add(page, "\"><ul>");
 	for (int i = 0; i < h->n_entries; i++) {
 		str_addf(page, "<li><a href=\"#%s\">", h->entries[i].id);
-		html_text(page, h->entries[i].title);
+		markup_text(page, h->entries[i].title);
 		str_add(page, "</a>");
 	}
 	str_add(page, "</ul></nav>\n");
@@ -259,14 +211,15 @@ static void foot(struct html *h, struct str *page)
 	const struct scorecard *c = h->card;
 
 	str_add(page, "<footer>");
-	html_text(page, say(MSG_digest, c->run_digest ? c->run_digest : msg_format(MSG_no_digest)));
+	markup_text(page,
+	            say(MSG_digest, c->run_digest ? c->run_digest : msg_format(MSG_no_digest)));
 	if (c->profile_sha256) {
 		str_add(page, "<br>");
-		html_text(page, say(MSG_html_profile_digest, c->profile ? c->profile : "",
-		                    c->profile_sha256));
+		markup_text(page, say(MSG_html_profile_digest, c->profile ? c->profile : "",
+		                      c->profile_sha256));
 	}
 	str_add(page, "<br>");
-	html_text(page, say(MSG_head_version, c->version ? c->version : "?"));
+	markup_text(page, say(MSG_head_version, c->version ? c->version : "?"));
 	str_add(page, "</footer>\n");
 }
 
@@ -281,17 +234,15 @@ enum status report_html(struct str *out, const struct scorecard *card,
 #define VIEW(name) html_view_##name(&h);
 #include "report/html_views.def"
 #undef VIEW
-	st = page_head(&h, out, err);
+	st = page_begin(&h, out, err);
 	contents(&h, out);
 	str_add(out, "<main>\n");
 	str_addn(out, str_text(&sections), sections.len);
 	str_add(out, "</main>\n");
 	foot(&h, out);
 	add_names(&h, out);
-	str_add(out, "<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n");
 	if (st == ST_OK)
-		st = add_file(out, "reports/report.js", err);
-	str_add(out, "</script></body></html>\n");
+		st = html_page_end(out, err);
 	str_release(&sections);
 	arena_release(&h.arena);
 	return st;

@@ -1,12 +1,13 @@
 /* Inside the HTML report: the page under way, and the pieces that its views are
  * made of. A view is one section; to add one: its file, a line in html_views.def.
- * Everything from outside goes through html_text(). */
+ * Everything from outside goes through markup_text(). */
 #ifndef ASSAY_REPORT_HTML_H
 #define ASSAY_REPORT_HTML_H
 
 #include "assay/message.h"
 #include "base/arena.h"
 #include "report/groups.h"
+#include "report/markup.h"
 #include "report/report.h"
 
 struct html_entry {
@@ -34,9 +35,6 @@ struct html {
 #define VIEW(name) void html_view_##name(struct html *h);
 #include "report/html_views.def"
 #undef VIEW
-
-/* Text as text: escaped, also within quotes, and printable. */
-void html_text(struct str *out, const char *text);
 
 /* A section with its heading, listed in the contents. */
 void html_section(struct html *h, const char *id, enum msg title);

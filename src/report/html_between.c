@@ -181,9 +181,9 @@ static void blamed(struct html *h)
 		str_add(h->out, any ? "" : "<ul class=\"troubles\">\n");
 		any = true;
 		str_add(h->out, "<li><strong>");
-		html_text(h->out, l->metric);
+		markup_text(h->out, l->metric);
 		str_add(h->out, "</strong>: ");
-		html_text(h->out, l->text);
+		markup_text(h->out, l->text);
 		str_add(h->out, "</li>\n");
 	}
 	str_add(h->out, any ? "</ul>\n" : "");

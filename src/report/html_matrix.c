@@ -79,12 +79,12 @@ static void draw_names(struct html *h, const struct matrix *m, double side)
 		words_cut(&name, m->name[i], 16);
 		str_addf(h->out, "<text class=\"tick end\" x=\"%.1f\" y=\"%.1f\">", LEFT - 5,
 		         TOP + side * (i + 0.5) + 4);
-		html_text(h->out, str_text(&name));
+		markup_text(h->out, str_text(&name));
 		str_add(h->out, "</text>");
 		str_release(&name);
 	}
 	str_addf(h->out, "<text class=\"title\" x=\"%.1f\" y=\"%.1f\">", LEFT, TOP - 5);
-	html_text(h->out, msg_format(MSG_html_to));
+	markup_text(h->out, msg_format(MSG_html_to));
 	str_add(h->out, "</text>");
 }
 
@@ -104,10 +104,10 @@ static void draw_key(struct html *h, const struct matrix *m, double middle)
 			a = step < STEPS - 1 ? 1 / ends[step] : NAN;
 			b = step ? 1 / ends[step - 1] : NAN;
 		}
-		html_text(h->out, isnan(a)   ? tmpf("< %s", fmt_measure(b * middle, m->unit))
-		                  : isnan(b) ? tmpf("> %s", fmt_measure(a * middle, m->unit))
-		                             : say(MSG_words_range, fmt_value(a * middle),
-		                                   fmt_value(b * middle)));
+		markup_text(h->out, isnan(a)   ? tmpf("< %s", fmt_measure(b * middle, m->unit))
+		                    : isnan(b) ? tmpf("> %s", fmt_measure(a * middle, m->unit))
+		                               : say(MSG_words_range, fmt_value(a * middle),
+		                                     fmt_value(b * middle)));
 		str_add(h->out, "</span> ");
 	}
 	str_add(h->out, "</p>");
@@ -121,7 +121,7 @@ static void add_values(struct html *h, const struct matrix *m)
 			str_addf(h->out, "%d %.4g ", i, m->value[i]);
 	str_add(h->out, "\" data-names=\"");
 	for (int i = 0; i < m->n; i++) {
-		html_text(h->out, m->name[i]);
+		markup_text(h->out, m->name[i]);
 		str_add(h->out, i + 1 < m->n ? "|" : "");
 	}
 	str_addc(h->out, '"');
@@ -136,18 +136,18 @@ void matrix_draw(struct html *h, const struct matrix *m, const char *title)
 		tmpf("%s", say(MSG_html_matrix, words_count(n), fmt_measure(middle, m->unit)));
 
 	str_add(h->out, "<figure><figcaption><b>");
-	html_text(h->out, title);
+	markup_text(h->out, title);
 	str_add(h->out, "</b> ");
-	html_text(h->out, words);
+	markup_text(h->out, words);
 	str_addf(h->out,
 	         "</figcaption><svg class=\"plot\" width=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
 	         "role=\"img\" "
 	         "data-cell=\"%g %g %g %d\" data-unit=\"",
 	         LEFT + side * m->n + 8, LEFT + side * m->n + 8, TOP + side * m->n + 8, LEFT, TOP,
 	         side, m->n);
-	html_text(h->out, m->unit);
+	markup_text(h->out, m->unit);
 	str_add(h->out, "\" aria-label=\"");
-	html_text(h->out, tmpf("%s: %s", title, words));
+	markup_text(h->out, tmpf("%s: %s", title, words));
 	str_addc(h->out, '"');
 	add_values(h, m);
 	str_addc(h->out, '>');

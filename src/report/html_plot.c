@@ -103,14 +103,14 @@ void plot_begin(struct plot *p, struct str *out, double width, double height, co
 		out,
 		"<svg class=\"plot\" width=\"%g\" viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"",
 		width, width, height);
-	html_text(out, label);
+	markup_text(out, label);
 	str_addf(out, "\" %s>", data);
 }
 
 static void text(struct plot *p, double x, double y, const char *class, const char *words)
 {
 	str_addf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
-	html_text(p->out, words);
+	markup_text(p->out, words);
 	str_add(p->out, "</text>");
 }
 
@@ -187,8 +187,13 @@ void plot_mark(struct plot *p, double x, double y, const char *class, const char
 		return;
 	str_addf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"><title>", class,
 	         scale_at(&p->x, x), scale_at(&p->y, y));
-	html_text(p->out, title);
+	markup_text(p->out, title);
 	str_add(p->out, "</title></circle>");
+}
+
+void plot_label(struct plot *p, double x, double y, const char *words)
+{
+	text(p, x, scale_at(&p->y, y) + 4, "tick end", words);
 }
 
 static bool within(const struct scale *s, double value)

@@ -40,6 +40,8 @@ void plot_line(struct plot *p, const double *x, const double *y, int n, const ch
 void plot_dots(struct plot *p, const double *x, const double *y, int n, const char *class);
 /* One with a text on hover. */
 void plot_mark(struct plot *p, double x, double y, const char *class, const char *title);
+/* Words that end at x of the drawing, beside y of the data. */
+void plot_label(struct plot *p, double x, double y, const char *words);
 /* A line across the whole plot with a word at its end. */
 void plot_limit_x(struct plot *p, double value, const char *label);
 void plot_limit_y(struct plot *p, double value, const char *label);

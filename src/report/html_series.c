@@ -113,9 +113,9 @@ static bool chart(struct html *h, const struct reading *r)
 	good = time >= 0 && column >= 0 && csv.n_rows > 1;
 	if (good) {
 		str_add(h->out, "<figure><figcaption><b>");
-		html_text(h->out, who);
+		markup_text(h->out, who);
 		str_add(h->out, "</b> ");
-		html_text(h->out, tmpf("%s %s", r->metric, fmt_measure(r->value, r->unit)));
+		markup_text(h->out, tmpf("%s %s", r->metric, fmt_measure(r->value, r->unit)));
 		str_add(h->out, "</figcaption>");
 		take(h, &s, &csv, time, column);
 		draw(h, &s, TALL, r->unit, tmpf("%s, %s", who, r->metric));

@@ -120,7 +120,7 @@ static void draw_bins(struct plot *p, const struct set *s)
 static void add_values(struct html *h, struct str *out, const struct set *s)
 {
 	str_add(out, "data-unit=\"");
-	html_text(out, unit_of(s));
+	markup_text(out, unit_of(s));
 	str_add(out, "\" data-p=\"");
 	for (int i = 0; i < s->n; i++)
 		str_addf(out, "%d %.4g ", html_name(h, &s->all[i]->subject, s->all[i]->node),
@@ -192,9 +192,9 @@ static void chart(struct html *h, const struct set *s)
 	        shown(s, s->median), shown(s, lo), shown(s, hi),
 	        s->rule->limit ? s->rule->limit : msg_format(MSG_html_no_limit), words_count(bad));
 	str_add(h->out, "<figure><figcaption><b>");
-	html_text(h->out, title.data);
+	markup_text(h->out, title.data);
 	str_add(h->out, "</b> ");
-	html_text(h->out, words.data);
+	markup_text(h->out, words.data);
 	str_add(h->out, "</figcaption>");
 	draw(h, s, tmpf("%s: %s", title.data, words.data));
 	str_add(h->out, "</figure>\n");

@@ -85,9 +85,9 @@ static void draw_sizes(struct html *h, struct curve *c, int n)
 	if (isfinite(limit))
 		y[1] = fmax(y[1], limit);
 	str_add(h->out, "<figure><figcaption><b>");
-	html_text(h->out, label);
+	markup_text(h->out, label);
 	str_add(h->out, "</b> ");
-	html_text(h->out, say(MSG_html_sizes, c[0].r->node, fmt_measure(c[0].r->value, r->unit)));
+	markup_text(h->out, say(MSG_html_sizes, c[0].r->node, fmt_measure(c[0].r->value, r->unit)));
 	str_add(h->out, "</figcaption>");
 	p.x = scale_over(x[0], x[1], true);
 	p.x.binary = true;
@@ -217,9 +217,9 @@ void html_view_storage(struct html *h)
 		if (!node.n)
 			continue;
 		str_add(h->out, "<figure><figcaption><b>");
-		html_text(h->out, path.items[0].r->subject.id);
+		markup_text(h->out, path.items[0].r->subject.id);
 		str_add(h->out, "</b> ");
-		html_text(h->out, span_node(node));
+		markup_text(h->out, span_node(node));
 		str_add(h->out, "</figcaption>");
 		draw_depths(h, node, "storage_read_iops", "IOPS");
 		draw_depths(h, node, "storage_read_lat_p99_ms", "ms");
@@ -227,7 +227,7 @@ void html_view_storage(struct html *h)
 	}
 	if (storage_table(&table, h->card, &o, 80, NULL) == ST_OK && table.len) {
 		str_add(h->out, "<pre>");
-		html_text(h->out, table.data);
+		markup_text(h->out, table.data);
 		str_add(h->out, "</pre>\n");
 	}
 	str_release(&table);

@@ -23,17 +23,17 @@ static void head(struct html *h)
 	head_run(&run, h->card);
 	headline(&word, &rest, h->card);
 	str_addf(h->out, "<header class=\"headline %s\"><h1>", overall_class(h->card));
-	html_text(h->out, str_text(&word));
+	markup_text(h->out, str_text(&word));
 	str_add(h->out, "</h1><p class=\"rest\">");
-	html_text(h->out, str_text(&rest));
+	markup_text(h->out, str_text(&rest));
 	str_add(h->out, "</p><p class=\"facts\">");
-	html_text(h->out, str_text(&facts));
+	markup_text(h->out, str_text(&facts));
 	str_add(h->out, "<br>");
-	html_text(h->out, str_text(&run));
+	markup_text(h->out, str_text(&run));
 	str_add(h->out, "</p></header>\n");
 	for (const char *const *b = head_banners(&h->arena, h->card); *b; b++) {
 		str_add(h->out, "<p class=\"banner\">");
-		html_text(h->out, *b);
+		markup_text(h->out, *b);
 		str_add(h->out, "</p>\n");
 	}
 	str_release(&facts);
@@ -52,22 +52,22 @@ static void trouble(struct html *h, const struct group *g)
 	html_verdict(h->out, g->verdict);
 	str_addc(h->out, ' ');
 	if (!g->first->rule->required) {
-		html_text(h->out, msg_format(MSG_optional));
+		markup_text(h->out, msg_format(MSG_optional));
 		str_addc(h->out, ' ');
 	}
 	str_add(h->out, "<strong>");
-	html_text(h->out, str_text(&claim));
+	markup_text(h->out, str_text(&claim));
 	str_add(h->out, "</strong>");
 	if (evidence.len) {
 		str_add(h->out, "<p class=\"evidence\">");
-		html_text(h->out, evidence.data);
+		markup_text(h->out, evidence.data);
 		str_add(h->out, "</p>");
 	}
 	if (g->first->advice) {
 		str_add(h->out, "<p class=\"advice\"><b>");
-		html_text(h->out, msg_format(MSG_html_next));
+		markup_text(h->out, msg_format(MSG_html_next));
 		str_add(h->out, "</b> ");
-		html_text(h->out, g->first->advice);
+		markup_text(h->out, g->first->advice);
 		str_add(h->out, "</p>");
 	}
 	str_add(h->out, "</li>\n");
@@ -82,12 +82,12 @@ static void criterion(struct html *h, const struct criterion_result *c)
 	int n = 0;
 
 	str_add(h->out, "<article class=\"criterion\"><h3><span class=\"id\">");
-	html_text(h->out, c->id);
+	markup_text(h->out, c->id);
 	str_add(h->out, "</span> ");
-	html_text(h->out, c->title);
+	markup_text(h->out, words_title(c));
 	str_addc(h->out, ' ');
 	if (later)
-		html_text(h->out, msg_format(MSG_later));
+		markup_text(h->out, msg_format(MSG_later));
 	else
 		html_verdict(h->out, c->verdict);
 	str_add(h->out, "</h3><p class=\"coverage\">");
@@ -95,7 +95,7 @@ static void criterion(struct html *h, const struct criterion_result *c)
 		criterion_later(&s, c);
 	else if (c->coverage.due > 0)
 		coverage_words(&s, h->card, c);
-	html_text(h->out, str_text(&s));
+	markup_text(h->out, str_text(&s));
 	str_add(h->out, "</p>\n");
 	for (int i = 0; i < h->troubles.n_groups; i++)
 		if (strcmp(h->troubles.groups[i]->criterion, c->id) == 0) {

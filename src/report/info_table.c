@@ -369,7 +369,7 @@ static void add_missing(struct str *out, struct figures *all, int width)
 		if (told)
 			continue;
 		words_names(&metrics, names, n);
-		words_add(&reason, r->reason.text ? r->reason.text : msg_format(MSG_no_reason));
+		words_said(&reason, &r->reason);
 		msg_add(&line, MSG_information_none, metrics.data, reason.data);
 		str_pad(out, ' ', INDENT);
 		words_wrap(out, line.data, INDENT, INDENT + 2, width);

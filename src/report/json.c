@@ -235,6 +235,20 @@ static void put_localised(struct json_out *j, const struct scorecard *card)
 	json_array_end(j);
 }
 
+static void put_pairs(struct json_out *j, const struct scorecard *card)
+{
+	json_array_begin(j, "pairs");
+	for (int i = 0; i < card->n_pairs; i++) {
+		json_object_begin(j, NULL);
+		json_put_string(j, "probe", card->pairs[i].probe);
+		json_put_int(j, "pairs", card->pairs[i].pairs);
+		json_put_int(j, "due", card->pairs[i].due);
+		json_put_int(j, "again", card->pairs[i].again);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void put_head(struct json_out *j, const struct scorecard *card)
 {
 	json_put_int(j, "v", 1);
@@ -280,6 +294,7 @@ enum status report_json(struct str *out, const struct scorecard *card,
 		put_finding(&j, &card->findings[i]);
 	json_array_end(&j);
 	put_localised(&j, card);
+	put_pairs(&j, card);
 	json_array_begin(&j, "information");
 	for (int64_t i = 0; i < card->n_information; i++)
 		put_information(&j, card->information[i]);

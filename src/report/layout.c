@@ -4,20 +4,30 @@
 
 #include "report/words.h"
 
+/* The code point of a valid character of n bytes; a lone byte is itself. */
+static unsigned code_point(const char *p, int n)
+{
+	const unsigned char *s = (const unsigned char *)p;
+
+	switch (n) {
+	case 2:
+		return (s[0] & 31u) << 6 | (s[1] & 63u);
+	case 3:
+		return (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u);
+	case 4:
+		return (s[0] & 7u) << 18 | (s[1] & 63u) << 12 | (s[2] & 63u) << 6 | (s[3] & 63u);
+	default:
+		return s[0];
+	}
+}
+
 /* Wide East Asian characters take two columns, marks that combine none. */
 static int char_columns(const char *p, int n)
 {
-	const unsigned char *s = (const unsigned char *)p;
-	unsigned c;
+	unsigned c = code_point(p, n);
 
-	if (n < 2)
-		return 1;
-	if (n == 2) {
-		c = (s[0] & 31u) << 6 | (s[1] & 63u);
-		return c >= 0x300 && c <= 0x36f ? 0 : 1;
-	}
-	c = n == 3 ? (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u)
-	           : (s[0] & 7u) << 18 | (s[1] & 63u) << 12 | (s[2] & 63u) << 6 | (s[3] & 63u);
+	if (c >= 0x300 && c <= 0x36f)
+		return 0;
 	return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
 	                       (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
 	                       (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
@@ -142,25 +152,66 @@ static int add_word(struct str *out, const char *word, size_t len, int column, i
 	return column;
 }
 
+/* A line does not begin with what closes or goes on, nor end with what opens. */
+static bool closes(unsigned c)
+{
+	static const unsigned list[] = {0x3001, 0x3002, 0x3009, 0x300b, 0x300d, 0x300f, 0x3011,
+	                                0xff01, 0xff09, 0xff0c, 0xff0e, 0xff1a, 0xff1b, 0xff1f};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (c == list[i])
+			return true;
+	return c < 0x80 && c && strchr(",.;:!?)]}%\"'", (int)c);
+}
+
+static bool opens(unsigned c)
+{
+	return c == 0x3008 || c == 0x300a || c == 0x300c || c == 0x300e || c == 0x3010 ||
+	       c == 0xff08 || c == '(' || c == '[' || c == '{' || c == '"';
+}
+
+/* What stays together: up to the next blank, and between wide characters, which
+ * have no blanks, every one with the signs that belong to it. */
+static size_t unbroken(const char *text)
+{
+	const char *end = text + strcspn(text, " \n"), *p = text;
+	unsigned before = 0;
+	int columns = 0;
+
+	while (p < end) {
+		int one, n = step(p, end, &one);
+		unsigned c = code_point(p, n);
+
+		if (p > text && (columns == 2 || one == 2) && !closes(c) && !opens(before))
+			break;
+		before = c;
+		columns = one;
+		p += n;
+	}
+	return (size_t)(p - text);
+}
+
 void words_wrap(struct str *out, const char *text, int column, int indent, int width)
 {
 	bool fresh = true;
 
-	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
-		size_t len = strcspn(text, " \n");
+	text += strspn(text, " \n");
+	while (*text) {
+		size_t len = unbroken(text), blanks = strspn(text + len, " \n");
 		int columns = columns_of(text, len);
+		bool apart = !fresh && strchr(" \n", text[-1]);
 
-		if (!fresh && column + 1 + columns > width && indent + columns <= width)
+		if (!fresh && column + apart + columns > width && indent + columns <= width) {
 			column = new_line(out, indent);
-		else if (!fresh && column + 1 < width) {
+		} else if (apart && column + 1 < width) {
 			str_addc(out, ' ');
 			column++;
-		} else if (!fresh) {
+		} else if (apart) {
 			column = new_line(out, indent);
 		}
 		column = add_word(out, text, len, column, indent, width);
 		fresh = false;
-		text += len;
+		text += len + blanks;
 	}
 	str_addc(out, '\n');
 }

@@ -20,7 +20,7 @@ struct report_options {
 };
 
 struct report_format {
-	const char *name; /* "terminal", "json", "csv", "html" */
+	const char *name; /* "terminal", "json", "csv", "html" … */
 	enum status (*write)(struct str *out, const struct scorecard *card,
 	                     const struct report_options *options, struct error *err);
 };

@@ -11,6 +11,8 @@ WRITER(terminal);
 WRITER(json);
 WRITER(csv);
 WRITER(html);
+WRITER(markdown);
+WRITER(junit);
 #undef WRITER
 
 #endif

@@ -182,8 +182,7 @@ static const char *seconds_word(double seconds)
 static void add_note(struct str *out, const struct row *row)
 {
 	if (!is_measured(row)) {
-		words_add(out, row->iops->reason.text ? row->iops->reason.text
-		                                      : msg_format(MSG_no_reason));
+		words_said(out, &row->iops->reason);
 		return;
 	}
 	if (row->chosen)

@@ -20,6 +20,7 @@
 #define TITLE_COLUMNS   26
 #define VERDICT_COLUMNS 16
 #define DETAIL          6 /* indent below a criterion */
+#define HEADLINE_REST   8 /* the least room for what follows the verdict on its line */
 
 struct page {
 	struct str *out;
@@ -88,14 +89,18 @@ static enum verdict shade(enum overall o)
 static void print_headline(const struct page *p)
 {
 	struct str word = {0}, rest = {0};
+	int column;
 
 	headline(&word, &rest, p->card);
 	str_add(p->out, "\n  ");
 	color_on(p, shade(p->card->overall));
 	str_add(p->out, word.data);
 	color_off(p);
-	str_add(p->out, "   ");
-	words_wrap(p->out, str_text(&rest), 5 + words_columns(word.data), 4, p->width);
+	column = 5 + words_columns(word.data);
+	if (column + HEADLINE_REST > p->width)
+		column = 4;
+	str_add(p->out, column == 4 ? "\n    " : "   ");
+	words_wrap(p->out, str_text(&rest), column, 4, p->width);
 	str_release(&word);
 	str_release(&rest);
 }
@@ -119,7 +124,7 @@ static int criterion_title(const struct page *p, const struct criterion_result *
 
 	words_add(&s, c->id);
 	str_addc(&s, ' ');
-	words_add(&s, c->title);
+	words_add(&s, words_title(c));
 	column = 2 + words_columns(s.data);
 	str_add(p->out, "  ");
 	pad = column < 2 + TITLE_COLUMNS ? 2 + TITLE_COLUMNS - column : 1;
@@ -363,9 +368,30 @@ static bool blames(const struct localised *l)
 	        l->explanations[0].odds > 0.5);
 }
 
+static void pair_lines(const struct page *p)
+{
+	for (int i = 0; i < p->card->n_pairs; i++) {
+		const struct pair_cover *c = &p->card->pairs[i];
+		const char *probe = words_shown(c->probe);
+
+		if (c->pairs >= c->due && !c->again)
+			continue;
+		str_addc(p->out, '\n');
+		if (c->pairs < c->due)
+			line(p, 2,
+			     say(MSG_pairs_sampled, probe, words_count(c->pairs),
+			         words_count(c->due),
+			         tmpf("%.2g", 1 - (double)c->pairs / (double)c->due)));
+		if (c->again)
+			line(p, 2, say(MSG_pairs_again, probe, words_count(c->again)));
+	}
+}
+
 static void between_nodes(const struct page *p)
 {
 	bool any = false;
+
+	pair_lines(p);
 
 	for (int i = 0; i < p->card->n_localised; i++) {
 		const struct localised *l = &p->card->localised[i];

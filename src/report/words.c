@@ -322,12 +322,50 @@ void words_reason(struct str *out, const struct finding *f, const char *these)
 		for (; n < r->n_args && n < 9; n++)
 			args[n] = strcmp(r->args[n], f->rule->metric) == 0 ? these : r->args[n];
 		args[n] = NULL;
-		msg_add_list(&text, id, args);
+		msg_add_again(&text, id, args);
 		words_add(out, str_text(&text));
-	} else if (r->text && *r->text) {
-		words_add(out, r->text);
 	} else {
-		str_add(out, msg_format(MSG_no_reason));
+		words_said(out, r);
 	}
 	str_release(&text);
+}
+
+void words_said(struct str *out, const struct reason *reason)
+{
+	struct str text = {0};
+
+	reason_say(&text, reason);
+	words_add(out, text.len ? text.data : msg_format(MSG_no_reason));
+	str_release(&text);
+}
+
+/* --- what a profile calls things ------------------------------------------------ */
+
+const char *words_title(const struct criterion_result *c)
+{
+	static const struct {
+		const char *id;
+		enum msg title;
+	} known[] = {
+		{"1", MSG_criterion_compute}, {"2", MSG_criterion_interconnect},
+		{"S", MSG_criterion_storage}, {"3", MSG_criterion_software},
+		{"4", MSG_criterion_service},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(c->id, known[i].id) == 0 &&
+		    strcmp(c->title, msg_text(LANGUAGE_EN, known[i].title)) == 0)
+			return msg_format(known[i].title);
+	return c->title;
+}
+
+const char *words_overall(enum overall overall)
+{
+	static const enum msg words[] = {
+		[OVERALL_ACCEPT] = MSG_overall_accept,
+		[OVERALL_REJECT] = MSG_overall_reject,
+		[OVERALL_INCOMPLETE] = MSG_overall_incomplete,
+	};
+
+	return msg_format(words[overall]);
 }

@@ -30,6 +30,13 @@ void words_range(struct str *out, const char *lo, const char *hi);
 /* The reason in the words of the catalogue, with `these` where it names the
  * finding's own metric; NULL: as recorded. */
 void words_reason(struct str *out, const struct finding *f, const char *these);
+/* A reason in the language that is spoken. */
+void words_said(struct str *out, const struct reason *reason);
+/* The title of a criterion: that of the built-in profile in the language that is
+ * spoken, another profile's own as it is written there. */
+const char *words_title(const struct criterion_result *criterion);
+/* "ACCEPT" for the headline; exit codes and JSON have overall_name. */
+const char *words_overall(enum overall overall);
 /* "1 card", "1,000 cards" of a subject kind. */
 const char *words_subjects(enum subject_kind kind, int64_t count);
 /* 1234567 -> "1,234,567". */

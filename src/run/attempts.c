@@ -148,6 +148,7 @@ static bool is_settled(const struct reading *r)
 		MSG_storage_unproven,     MSG_storage_left_out,      MSG_storage_no_point,
 		MSG_storage_buffered,     MSG_storage_cached,        MSG_storage_reduction_unknown,
 		MSG_storage_counter_none, MSG_storage_counter_blind, MSG_dataset_in_ram,
+		MSG_net_no_second,
 	};
 
 	for (size_t i = 0; r->reason.code && i < sizeof(codes) / sizeof(*codes); i++)

@@ -2,19 +2,16 @@
  * a better side is given to localise, whether a rule judges it or not: names come
  * from what pairs reach beside each other, verdicts from limits.
  *
- * ends[0] of a reading sends to ends[1]; a reading that failed or hung counts as a
- * pair that carries next to nothing. In params: "senders", how many sent to that
- * node at the same time (absent: 1, rounds of disjoint pairs), and "leaves":
- * ["leaf of ends[0]", "leaf of ends[1]"]. */
+ * What a reading of a pair says, and of what pattern it was part: score/pairs.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/unit.h"
 #include "score/judging.h"
 #include "score/localise.h"
+#include "score/pairs.h"
 
 #define MOST_NICS 1024
 
@@ -71,49 +68,13 @@ static const char *names_get(const struct names *names, int i)
 
 /* --- readings --------------------------------------------------------------------- */
 
-static bool is_usable(const struct reading *r)
-{
-	const struct subject *s = &r->subject;
-	bool measured =
-		r->outcome == OUTCOME_MEASURED && r->value_kind == VALUE_NUMBER && r->value > 0;
-	bool dead = r->outcome == OUTCOME_FAILED || r->outcome == OUTCOME_TIMED_OUT;
-
-	return (measured || dead) &&
-	       (r->origin == ORIGIN_MEASURED || r->origin == ORIGIN_SIMULATED) && s->n_ends == 2 &&
-	       s->ends[0].node && s->ends[1].node && strcmp(s->ends[0].node, s->ends[1].node) != 0;
-}
-
 static bool same_point(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* What params say of the pattern; few readings have it, so few are parsed. */
-static void read_params(struct judging *j, const struct reading *r, int *senders,
-                        const char *leaf[2])
-{
-	struct json_doc doc = {0};
-	const cJSON *leaves;
-
-	*senders = 1;
-	leaf[0] = leaf[1] = NULL;
-	if (!r->params || (!strstr(r->params, "\"senders\"") && !strstr(r->params, "\"leaves\"")))
-		return;
-	if (json_parse(&doc, "params", r->params, strlen(r->params), JSON_STRICT, NULL) != ST_OK)
-		return;
-	*senders = (int)fmin(1e6, fmax(0, json_number(doc.root, "senders", 1)));
-	leaves = json_get(doc.root, "leaves");
-	for (int e = 0; e < 2 && cJSON_IsArray(leaves); e++) {
-		const cJSON *name = cJSON_GetArrayItem(leaves, e);
-
-		if (cJSON_IsString(name) && *name->valuestring)
-			leaf[e] = arena_str(&j->scratch, name->valuestring);
-	}
-	json_release(&doc);
-}
-
 /* Numbers for names, now that all are known. */
-static void number_ends(struct pairs *p, const char *(*leaf)[2])
+static void number_ends(struct pairs *p, const struct pair_pattern *pattern)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct subject_end *ends = p->readings[i]->subject.ends;
@@ -124,8 +85,9 @@ static void number_ends(struct pairs *p, const char *(*leaf)[2])
 		v->from_nic = p->nics.n < MOST_NICS ? names_find(&p->nics, ends[0].nic) : -1;
 		v->to_nic = p->nics.n < MOST_NICS ? names_find(&p->nics, ends[1].nic) : -1;
 		for (int e = 0; e < 2; e++)
-			if (leaf[i][e]) {
-				p->leaf[e ? v->to : v->from] = names_find(&p->leaves, leaf[i][e]);
+			if (pattern[i].leaf[e]) {
+				p->leaf[e ? v->to : v->from] =
+					names_find(&p->leaves, pattern[i].leaf[e]);
 				p->any_leaf = true;
 			}
 	}
@@ -139,7 +101,7 @@ static void *room(struct judging *j, int64_t n, size_t size)
 static void pairs_gather(struct judging *j, struct pairs *p)
 {
 	int64_t most = p->series->n;
-	const char *(*leaf)[2] = room(j, most, sizeof(*leaf));
+	struct pair_pattern *pattern = room(j, most, sizeof(*pattern));
 
 	p->readings = room(j, most, sizeof(*p->readings));
 	p->values = room(j, most, sizeof(*p->values));
@@ -149,17 +111,18 @@ static void pairs_gather(struct judging *j, struct pairs *p)
 	for (int64_t i = 0; i < most; i++) {
 		const struct reading *r = p->series->entries[i].reading;
 
-		if (!is_usable(r) || !same_point(r->point, p->point))
+		if (!pair_usable(r) || !same_point(r->point, p->point))
 			continue;
+		pattern[p->n] = pair_pattern(r, &j->scratch);
 		p->values[p->n] = (struct pair_value){.value = r->value,
-		                                      .failed = r->outcome != OUTCOME_MEASURED};
-		read_params(j, r, &p->values[p->n].senders, leaf[p->n]);
+		                                      .failed = r->outcome != OUTCOME_MEASURED,
+		                                      .senders = pattern[p->n].senders};
 		for (int e = 0; e < 2; e++) {
 			p->nodes.name[p->nodes.n++] = r->subject.ends[e].node;
 			if (r->subject.ends[e].nic)
 				p->nics.name[p->nics.n++] = r->subject.ends[e].nic;
-			if (leaf[p->n][e])
-				p->leaves.name[p->leaves.n++] = leaf[p->n][e];
+			if (pattern[p->n].leaf[e])
+				p->leaves.name[p->leaves.n++] = pattern[p->n].leaf[e];
 		}
 		p->readings[p->n++] = r;
 	}
@@ -169,7 +132,7 @@ static void pairs_gather(struct judging *j, struct pairs *p)
 	p->leaf = room(j, p->nodes.n, sizeof(*p->leaf));
 	for (int i = 0; i < p->nodes.n; i++)
 		p->leaf[i] = -1;
-	number_ends(p, leaf);
+	number_ends(p, pattern);
 }
 
 /* --- words ------------------------------------------------------------------------ */
@@ -268,16 +231,26 @@ static struct explanation explain(struct judging *j, const struct pairs *p, cons
 	};
 }
 
-static int64_t count_pairs(const struct pairs *p)
+static int by_number(const void *a, const void *b)
 {
-	int64_t n = 0;
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	/* Entries stand by subject: one pair's readings follow each other. */
+	return (x > y) - (x < y);
+}
+
+static int64_t count_pairs(struct judging *j, const struct pairs *p)
+{
+	int64_t *key = room(j, (int64_t)p->n, sizeof(*key)), n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		int from = p->values[i].from, to = p->values[i].to;
+
+		key[i] = from < to ? (int64_t)from * p->nodes.n + to
+		                   : (int64_t)to * p->nodes.n + from;
+	}
+	qsort(key, p->n, sizeof(*key), by_number);
 	for (size_t i = 0; i < p->n; i++)
-		n += i == 0 ||
-		     strcmp(p->readings[i]->subject.id ? p->readings[i]->subject.id : "",
-		            p->readings[i - 1]->subject.id ? p->readings[i - 1]->subject.id : "") !=
-		             0;
+		n += i == 0 || key[i] != key[i - 1];
 	return n;
 }
 
@@ -290,7 +263,7 @@ static struct localised head(struct judging *j, const struct pairs *p, double he
 		.unit = arena_str(j->arena, p->series->def->unit),
 		.point = arena_str(j->arena, p->point),
 		.healthy = healthy,
-		.pairs = count_pairs(p),
+		.pairs = count_pairs(j, p),
 		.due = nodes * (nodes - 1) / 2,
 	};
 }
@@ -423,11 +396,48 @@ static void find_series(struct judging *j, const struct series *s, struct found 
 	}
 }
 
+/* --- how many pairs ----------------------------------------------------------------- */
+
+/* Of a probe the metric that says most. */
+static void cover(struct judging *j, struct scorecard *card, struct pair_cover *list,
+                  const struct series *s)
+{
+	const struct pairs_seen seen = pairs_count(s, true);
+	const char *probe = s->entries[0].reading->probe;
+	int64_t nodes = j->run->info.expected_nodes;
+	int i = 0;
+
+	if (!probe || !seen.pairs)
+		return;
+	while (i < card->n_pairs && strcmp(list[i].probe, probe) != 0)
+		i++;
+	if (i == card->n_pairs)
+		list[card->n_pairs++] = (struct pair_cover){.probe = arena_str(j->arena, probe),
+		                                            .due = nodes * (nodes - 1) / 2};
+	list[i].pairs = seen.pairs > list[i].pairs ? seen.pairs : list[i].pairs;
+	list[i].again = seen.again > list[i].again ? seen.again : list[i].again;
+}
+
+static void cover_all(struct judging *j, struct scorecard *card)
+{
+	struct pair_cover *list =
+		arena_array(j->arena, (size_t)j->index.n_series + 1, sizeof(*list));
+
+	card->pairs = list;
+	for (int i = 0; i < j->index.n_series; i++) {
+		const struct series *s = &j->index.series[i];
+
+		if (s->n && s->def && s->def->subject == SUBJECT_PAIR)
+			cover(j, card, list, s);
+	}
+}
+
 void culprits_find(struct judging *j, struct scorecard *card)
 {
 	struct found found = {0};
 	struct localised *kept;
 
+	cover_all(j, card);
 	for (int i = 0; i < j->index.n_series; i++) {
 		const struct series *s = &j->index.series[i];
 

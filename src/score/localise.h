@@ -45,7 +45,7 @@
  * each way: a node, NIC, leaf, uplink or rail 20 % deep in 99.9 % of cases, 10 % deep
  * in half of them. One pair has two readings where a node has 14: 20 % deep it is
  * named in half of the cases, 40 % deep in 99.8 %, and 20 % deep in 99.9 % when read
- * four times each way, which is what looking again at suspects is for. One reading of
+ * four times each way, which is what score/suspects.h is for. One reading of
  * one direction is never enough for a name.
  *
  * After: median polish (Tukey 1977) for the two-way layout; the greedy search with
@@ -116,11 +116,15 @@ struct localise_result {
 	const struct fault *faults; /* deepest first */
 	int n_faults;
 	const int *fault_of; /* per value: the fault it is blamed on, -1: none */
-	double base;         /* what a sound pair reaches (across leaf groups, if known) */
-	double noise;        /* relative sd of one value */
-	double spread;       /* relative sd between sound nodes beyond noise */
-	double across;       /* level across leaf groups / within them; NaN: not known */
-	bool minimum;        /* the minimum model was the likelier one */
+	/* Per value: log of what it reaches of a sound pair's, < 0 where it is slower;
+	 * what nodes, NICs, leaves … are to blame for is granted, what the pair itself
+	 * is to blame for is not. */
+	const double *off;
+	double base;   /* what a sound pair reaches (across leaf groups, if known) */
+	double noise;  /* relative sd of one value */
+	double spread; /* relative sd between sound nodes beyond noise */
+	double across; /* level across leaf groups / within them; NaN: not known */
+	bool minimum;  /* the minimum model was the likelier one */
 	size_t readings;
 	int nodes;         /* with at least one value */
 	double resolution; /* depth a median node must have to be named; NaN: none can */

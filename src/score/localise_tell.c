@@ -385,6 +385,29 @@ static const int *blamed(const struct model *m, struct arena *arena, const struc
 	return of;
 }
 
+/* What nobody but the pair itself can be blamed for, per value. */
+static const double *left_over(const struct model *m, struct arena *arena)
+{
+	double *off = arena_array(arena, (size_t)m->n, sizeof(*off));
+
+	for (int i = 0; i < m->n; i++) {
+		const struct pair_value *v = &m->in->pairs[i];
+		double granted = 0;
+
+		for (int c = m->head[i]; c >= 0; c = m->cover[c].next) {
+			const struct found *f = &m->found[m->cover[c].found];
+
+			if (f->gone || m->parts.part[f->part].kind == CULPRIT_LINK)
+				continue;
+			granted = m->minimum ? fmin(granted, f->delta) : granted + f->delta;
+		}
+		if (granted == 0 && m->tau > 0 && !v->failed)
+			granted = m->own[v->from] + m->own[v->to];
+		off[i] = model_deviation(m, i) - granted;
+	}
+	return off;
+}
+
 /* Every fault worth telling, in order. */
 static int tell_faults(struct teller *t, struct told *told)
 {
@@ -424,6 +447,7 @@ void model_tell(const struct model *m, struct arena *arena, struct localise_resu
 	for (int f = 0; f < out->n_faults; f++)
 		faults[f] = told[f].fault;
 	out->fault_of = blamed(m, arena, told, out->n_faults);
+	out->off = left_over(m, arena);
 	for (int node = 0; node < m->in->n_nodes; node++)
 		out->nodes += m->parts.of_node[node] >= 0;
 	free(t.stamp);

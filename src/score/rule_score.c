@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "score/judging.h"
+#include "score/pairs.h"
 
 /* One pass over a rule. */
 struct pass {
@@ -159,22 +160,24 @@ static int64_t take_points(struct pass *p, const struct entry *e, int64_t n, str
 static void judge_subject(struct pass *p, const struct entry *e, int64_t n)
 {
 	struct finding bad = blank(p->rr);
-	struct entry *points = NULL;
+	bool pair = p->rr->rule->metric->subject == SUBJECT_PAIR && n > 1;
+	struct entry *chosen = NULL;
 	bool any_bad = false;
 
 	p->j->stamp[e->subject] = p->rule + 1;
-	if (p->rr->rule->at_point) {
-		points = malloc((size_t)n * sizeof(*points));
-		if (!points)
+	if (p->rr->rule->at_point || pair) {
+		chosen = malloc((size_t)n * sizeof(*chosen));
+		if (!chosen)
 			die_nomem();
-		n = take_points(p, e, n, points, &bad, &any_bad);
-		e = points;
+		n = p->rr->rule->at_point ? take_points(p, e, n, chosen, &bad, &any_bad)
+		                          : pairs_join(e, n, chosen);
+		e = chosen;
 	}
 	if (p->rr->rule->scope == SCOPE_EACH)
 		judge_each(p, e, n, any_bad ? &bad : NULL);
 	else
 		judge_sample(p, e, n, any_bad ? &bad : NULL);
-	free(points);
+	free(chosen);
 }
 
 /* --- subjects without a reading --------------------------------------------------- */
@@ -505,6 +508,12 @@ static void score_spanning(struct pass *p)
 	for (int i = 0; paths && i < info->n_storage; i++)
 		if (!met[i])
 			miss_spanning(p, 1, info->storage[i]);
+	/* Where each direction is a subject of its own, a pair owes two. */
+	if (s && p->rr->rule->metric->subject == SUBJECT_PAIR) {
+		struct pairs_seen seen = pairs_count(s, false);
+
+		owed *= 2 * seen.subjects > 3 * seen.pairs ? 2 : 1;
+	}
 	if (!(paths && info->n_storage) && found < owed)
 		miss_spanning(p, owed - found, NULL);
 out:

@@ -1,36 +1,97 @@
-# Eight nodes meet each other, one of them behind a slow port: it is named, and
-# nobody else.
+# Eight nodes meet each other: a slow port is named as its node, a slow cable as the
+# cable once it was read again, and nobody else. A child that dies ends its pair.
 count=8
 . "$(dirname "$0")/lib.sh"
 command -v tc >/dev/null || skip "needs tc (iproute2)"
 
+at() {
+	nsenter -t "$(cat "$hosts/init.$1")" -n tc "${@:2}" 2>"$tmp/tc"
+}
 # Both ways: what it sends and what the switch sends to it.
 shape() {
-	nsenter -t "$(cat "$hosts/init.$1")" -n tc qdisc add dev "$2" root tbf rate 300mbit burst 64kb latency 50ms 2>"$tmp/tc"
+	at "$1" qdisc add dev "$2" root tbf rate 300mbit burst 64kb latency 50ms
+}
+unshape() {
+	at "$1" qdisc del dev "$2" root
+}
+# A cable of their own between two hosts, and a slow one: what they send to each
+# other takes it, and nothing else does.
+cable() {
+	local one two
+	one=$(cat "$hosts/init.node$1") two=$(cat "$hosts/init.node$2")
+	ip link add cable netns "$one" type veth peer name cable netns "$two"
+	nsenter -t "$one" -n ip link set cable up
+	nsenter -t "$two" -n ip link set cable up
+	nsenter -t "$one" -n ip route add "10.88.0.$(($2 + 1))/32" dev cable src "10.88.0.$(($1 + 1))"
+	nsenter -t "$two" -n ip route add "10.88.0.$(($1 + 1))/32" dev cable src "10.88.0.$(($2 + 1))"
+	shape "node$1" cable && shape "node$2" cable
 }
 shape node5 eth0 && shape switch v5 || skip "this kernel cannot shape: $(cat "$tmp/tc")"
+
+# named KIND NODE [PEER]: by bandwidth, and nobody else.
+named() {
+	python3 - "$dir/scorecard.json" "$@" <<-'END' || fail "blame: $(grep -A5 'between nodes' "$tmp/out")"
+		import json, sys
+		card, kinds, ends = json.load(open(sys.argv[1])), sys.argv[2].split("|"), set(sys.argv[3:])
+		found = [l for l in card["localised"] if l["metric"] == "net_tcp_gbps" and l["identified"]]
+		said = [l["explanations"][0] for l in found]
+		ok = said and all(e["kind"] in kinds and {e[k] for k in ("node", "peer") if k in e} == ends for e in said)
+		if not ok:
+		    print(json.dumps(card["localised"], indent=1)[:3000])
+		sys.exit(0 if ok else 1)
+	END
+}
 
 dir=$tmp/run
 launch openmpi run --nodes 8 --out "$dir" --only inventory,net --budget quick --pairs all
 wait $launcher
 expect 0 "$ASSAY" verify "$dir"
-[ "$(grep -c '"metric":"net_tcp_gbps".*"outcome":"measured"' "$dir/readings.jsonl")" = 56 ] ||
-	fail "$(grep -c '"metric":"net_tcp_gbps"' "$dir/readings.jsonl") readings of 56: $(tail -n 3 "$tmp/err")"
+both=$(grep '"metric":"net_tcp_gbps".*"outcome":"measured"' "$dir/readings.jsonl" | grep -o '"id":"node[^"]*"' | sort -u | wc -l)
+[ "$both" = 56 ] || fail "$both pairs and ways of 56: $(grep -m 1 '"outcome":"[nft]' "$dir/readings.jsonl")"
 grep -q "28 of 28 pairs" "$tmp/err" || fail "no plan of pairs: $(cat "$tmp/err")"
-python3 - "$dir/scorecard.json" <<-'END' || fail "blame: $(grep -A5 'between nodes' "$tmp/out")"
-	import json, sys
-	card = json.load(open(sys.argv[1]))
-	found = [l for l in card["localised"] if l["metric"] == "net_tcp_gbps" and l["identified"]]
-	named = {(e["explanations"][0]["kind"], e["explanations"][0]["node"]) for e in found}
-	ok = named and all(node == "node5" and kind in ("node", "nic") for kind, node in named)
-	if not ok:
-	    print(json.dumps(card["localised"], indent=1)[:3000])
-	sys.exit(0 if ok else 1)
-END
+grep -q "together and up to" "$tmp/err" || fail "the plan has no pairs: $(grep 'are there' "$tmp/err")"
+named "node|nic" node5
 grep -q "node5" "$tmp/out" || fail "the terminal does not name it"
+unshape node5 eth0
+unshape switch v5
+
+# One cable, both ways: both ends are sound with all others.
+cable 2 6 || fail "no cable: $(cat "$tmp/tc")"
+dir=$tmp/cable
+launch mpich run --nodes 8 --out "$dir" --only inventory,net --budget quick
+wait $launcher
+expect 0 "$ASSAY" verify "$dir"
+named link node2 node6
+grep -q "pairs are read again, pass 1 of at most 3" "$tmp/err" || fail "nothing was read again: $(cat "$tmp/err")"
+[ "$(grep '"metric":"net_tcp_gbps"' "$dir/readings.jsonl" | grep -c '"id":"node2|node6"')" -ge 2 ] ||
+	fail "the cable was read once"
+grep -q "of the pairs were read again" "$tmp/out" || fail "the terminal does not say that pairs were read again"
+
+# The child of the node that does not speak for the pair: the other one need not wait.
+count=4
+dir=$tmp/broken
+launch openmpi run --nodes 4 --out "$dir" --only inventory,net --budget quick --set net.seconds=2
+until_line "$tmp/err" "6 of 6 pairs"
+child=
+for _ in $(seq 200); do
+	for pid in $("$cluster/hosts" pids "$hosts" 3); do
+		tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 2p | grep -qx -- --child && child=$pid
+	done 2>/dev/null
+	[ -z "$child" ] || break
+	sleep 0.05
+done
+sleep 0.5
+kill -SEGV "$child" || fail "no child on node3"
+wait $launcher
+expect 0 "$ASSAY" verify "$dir"
+grep -q "on node3: net was ended by a signal" "$tmp/err" || fail "not told: $(grep -v PMIX "$tmp/err" | tail -n 5)"
+broken=$(grep '"outcome":"failed"' "$dir/readings.jsonl" | grep -c "on node3: net was ended by a signal")
+[ "$broken" = 6 ] || fail "$broken readings of the pair, both ways of two figures and one of two"
+[ "$(grep -c '"outcome":"timed_out"' "$dir/readings.jsonl")" = 0 ] || fail "somebody waited in vain"
 
 # A sample of what there is to meet is said to be one.
+count=8
 launch mpich run --nodes 8 --out "$tmp/none" --only inventory --budget quick
 wait $launcher
-grep -q "pairs" "$tmp/err" && fail "pairs were measured that were not asked for"
+grep -q "pairs, about" "$tmp/err" && fail "pairs were measured that were not asked for"
 true

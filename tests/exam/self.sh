@@ -66,6 +66,12 @@ says "an expected finding has rule, subject and verdict"
 put found "$node, $slow, \"expect\": [], \"verdict\": \"REJECT\""
 exam 3
 says "without an expected finding"
+put found "$node, $slow, \"nodes\": {\"count\": 2, \"2\": {}}, \"expect\": [{\"rule\": \"gemm-fp16\", \"subject\": 1, \"verdict\": \"fail\"}], \"verdict\": \"REJECT\""
+exam 3
+says "no node 2 among 2"
+put found "$node, $slow, \"nodes\": {\"2\": {}}, \"expect\": [{\"rule\": \"gemm-fp16\", \"subject\": 1, \"verdict\": \"fail\"}], \"verdict\": \"REJECT\""
+exam 3
+says '"count" of its nodes'
 put found "\"title\": "
 exam 3
 says "found.json"

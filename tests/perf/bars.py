@@ -4,7 +4,9 @@ turns so that a noisy machine disturbs both alike. Prints figures, asserts
 nothing but that they could be taken. ASSAY and TREE name program and build."""
 import json
 import os
+import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -141,7 +143,76 @@ def score():
         say("score + terminal, 1,000 x 8", f"{min(times):.2f} s, {peak:.0f} MiB peak (bars 2 s, 300 MB; journal {size / 1e6:.0f} MB, 120,000 readings)")
 
 
-for part in (start_time, score, gemm, membw, fio):
+# --- many nodes, as ranks on this host ------------------------------------------------
+
+# As scripts/cluster/launch has them: a verdict is no reason to end the others in haste.
+MPIRUN = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
+                      "--mca", "orte_abort_on_non_zero_status", "0", "-np"],
+          "mpich": ["mpirun.mpich", "-disable-auto-cleanup", "-np"]}
+# Nothing of it can be measured without cards: what is left is the coordinator.
+NO_OP = ["--only", "collective", "--budget", "quick"]
+
+
+def cluster():
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        runs = []
+
+        def script(name, command):
+            path = os.path.join(d, name)
+            with open(path, "w") as f:
+                f.write(f'#!/bin/sh\nexec {command} "$@"\n')
+            os.chmod(path, 0o755)
+            return path
+
+        def timed(family, ranks, *command):
+            t = time.perf_counter()
+            done = subprocess.run([*MPIRUN[family], str(ranks), *command], env={**env, "TMPDIR": d}, capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL, timeout=120)
+            return time.perf_counter() - t, done
+
+        for i in range(32):  # ranks on one host are refused: each has a kernel of its own
+            kernel = os.path.join(d, f"root{i}", "proc/sys/kernel/random")
+            os.makedirs(kernel)
+            with open(os.path.join(kernel, "boot_id"), "w") as f:
+                f.write(f"00000000-0000-4000-8000-{i:012}\n")
+        assay = script("assay", f'{ASSAY} run --sys-root {d}/root${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}')
+
+        def start_to_scorecard(family, ranks):
+            runs.append(os.path.join(d, f"run{len(runs)}"))
+            seconds, done = timed(family, ranks, assay, "--nodes", str(ranks), "--out", runs[-1], *NO_OP)
+            if not os.path.exists(os.path.join(runs[-1], "scorecard.json")):
+                raise SystemExit(f"no scorecard of {ranks} ranks: {done.stderr[-500:]}")
+            return seconds
+
+        for family, ranks in (("openmpi", 4), ("mpich", 4), ("mpich", 32)):
+            program = os.path.join(perf, "mpi_hello_" + family)
+            name = f"{ranks} ranks / hello, {family}"
+            if not os.path.exists(program) or not shutil.which(MPIRUN[family][0]):
+                say(name, "not taken: no such MPI here")
+                continue
+            hello = script("hello", program)
+
+            def bare():
+                seconds, done = timed(family, ranks, hello)
+                if f"hello from {ranks} of {ranks}" not in done.stdout:
+                    raise SystemExit(f"no hello of {ranks} ranks: {done.stderr[-500:]}")
+                return seconds
+            paired(name, lambda: start_to_scorecard(family, ranks), bare, "<= 1.3")
+            if ranks == 4:
+                idle(family, timed)
+
+
+def idle(family, timed):
+    _, done = timed(family, 4, os.path.join(TREE, "ring"), "idle", "2")
+    shares = [float(w) for w in re.findall(r"idle ([0-9.]+) %", done.stdout)]
+    sizes = [float(w) for w in re.findall(r"core, ([0-9.]+) MB", done.stdout)]
+    if len(shares) != 4:
+        raise SystemExit(f"no figures of idle ranks: {done.stdout}{done.stderr}")
+    say(f"an idle rank, {family}", f"{max(shares):.2f} % of a core, {max(sizes):.0f} MB (bars 1 %, 30 MB; the worst of 4)")
+
+
+for part in (start_time, score, cluster, gemm, membw, fio):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:

@@ -21,13 +21,12 @@
 
 struct companion {
 	struct harness h; /* first: what ctx.self points to */
-	int texts;        /* to the first one; of the first, none */
-	const int *of;    /* of the first: by index */
+	int texts[COMPANY_MOST];
 	/* Before text number n (from 0) goes out; false: it and all others do not. */
 	bool (*meddle)(cJSON *text, int n);
 	int sent;
-	bool mute;
-	double ahead_s; /* of its wall clock, whatever ctx says of it */
+	bool mute, dies; /* dies: by a signal of its own */
+	double ahead_s;  /* of its wall clock, whatever ctx says of it */
 	struct clock_source clock;
 	const char *path; /* PATH; NULL: ours */
 };
@@ -35,7 +34,6 @@ struct companion {
 struct company {
 	struct companion all[COMPANY_MOST];
 	int count;
-	int texts[COMPANY_MOST];
 	pid_t pid[COMPANY_MOST];
 };
 
@@ -67,12 +65,12 @@ static inline void company_sleep(void *self, int64_t ns)
 static inline enum status company_send(struct probe_ctx *ctx, int to, const char *text)
 {
 	struct companion *c = ctx->self;
-	int fd = c->of ? c->of[to] : c->texts;
+	int fd = c->texts[to];
 	cJSON *json = c->meddle ? cJSON_Parse(text) : NULL;
 	char *changed;
 	bool well;
 
-	assert_true(c->of ? to != 0 : to == 0);
+	assert_int_not_equal(to, ctx->self_index);
 	assert_true(strlen(text) <= PEER_TEXT_MAX);
 	c->mute = c->mute || (json && !c->meddle(json, c->sent));
 	c->sent++;
@@ -82,21 +80,20 @@ static inline enum status company_send(struct probe_ctx *ctx, int to, const char
 	free(changed);
 	cJSON_Delete(json);
 	/* Who is gone hears nothing: that is no error of the sender. */
-	return well || c->of ? ST_OK : ST_IO;
+	return well || ctx->self_index == 0 ? ST_OK : ST_IO;
 }
 
 static inline enum status company_recv(struct probe_ctx *ctx, int from, double seconds,
                                        const char **text)
 {
 	struct companion *c = ctx->self;
-	int fd = from == ctx->self_index ? -1 : c->of ? c->of[from] : c->texts;
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p = {.fd = c->texts[from], .events = POLLIN};
 	static char buffer[PEER_TEXT_MAX + 1];
 	ssize_t n;
 
 	if (poll(&p, 1, (int)(seconds * 1000) + 1) == 0)
 		return ST_TIMEOUT;
-	n = recv(fd, buffer, sizeof(buffer), 0);
+	n = recv(p.fd, buffer, sizeof(buffer), 0);
 	if (n <= 0)
 		return ST_IO;
 	*text = arena_strn(ctx->arena, buffer, (size_t)n);
@@ -111,12 +108,16 @@ static inline void company_init(struct company *c, const struct probe *probe, in
 	*c = (struct company){.count = count};
 	for (int i = 0; i < count; i++) {
 		struct companion *one = &c->all[i];
-		int ends[2];
 
-		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-		c->texts[i] = ends[0];
-		one->texts = ends[1];
-		one->of = i == 0 ? c->texts : NULL;
+		one->texts[i] = -1;
+		for (int k = 0; k < i; k++) {
+			int ends[2];
+
+			assert_int_equal(
+				socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+			one->texts[k] = ends[0];
+			c->all[k].texts[i] = ends[1];
+		}
 		harness_init(&one->h, probe);
 		one->clock = (struct clock_source){company_now, company_wall, company_sleep, one};
 		one->h.ctx.clock = &one->clock;
@@ -137,6 +138,13 @@ static inline void company_set(struct company *c, const char *key, const char *v
 		harness_set(&c->all[i].h, key, value);
 }
 
+static inline void company_hang_up(struct company *c, int i)
+{
+	for (int k = 0; k < c->count; k++)
+		if (k != i)
+			close(c->all[i].texts[k]);
+}
+
 static inline void company_release(struct company *c)
 {
 	for (int i = 0; i < c->count; i++) {
@@ -144,8 +152,7 @@ static inline void company_release(struct company *c)
 			kill(c->pid[i], SIGKILL);
 			waitpid(c->pid[i], NULL, 0);
 		}
-		close(c->texts[i]);
-		close(c->all[i].texts);
+		company_hang_up(c, i);
 		harness_release(&c->all[i].h);
 	}
 }
@@ -156,11 +163,9 @@ static inline _Noreturn void company_child(struct company *c, int i)
 	enum status st;
 
 	/* The others' ends: who is gone must look gone. */
-	for (int k = 0; k < c->count; k++) {
-		close(c->texts[k]);
+	for (int k = 0; k < c->count; k++)
 		if (k != i)
-			close(c->all[k].texts);
-	}
+			company_hang_up(c, k);
 	if (one->path)
 		setenv("PATH", one->path, 1);
 	st = one->h.ctx.probe->run(&one->h.ctx);
@@ -189,8 +194,8 @@ static inline void company_run(struct company *c)
 
 		assert_int_equal(waitpid(c->pid[i], &how, 0), c->pid[i]);
 		c->pid[i] = 0;
-		assert_true(WIFEXITED(how));
-		if (!c->all[i].mute)
+		assert_true(c->all[i].dies ? WIFSIGNALED(how) : WIFEXITED(how));
+		if (!c->all[i].mute && !c->all[i].dies)
 			assert_int_equal(WEXITSTATUS(how), 0);
 	}
 }

@@ -511,7 +511,7 @@ static void memory_that_is_taken_is_no_slow_card(void **state)
 	on_cards(&probe_gemm, CARDS(A100), too_large);
 }
 
-/* --- units and rows ------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------- */
 
 static void by_address(struct harness *h)
 {
@@ -573,40 +573,6 @@ static void units_come_from_the_kernels_list(void **state)
 	assert_int_equal(system(tmpf("rm -rf '%s'", root)), 0);
 }
 
-static void rows_asked(struct harness *h)
-{
-	const struct harness_raw *raw;
-	const char *line;
-
-	small(h);
-	harness_set(h, "rows", "3,127");
-	harness_run(h, ST_OK);
-	raw = harness_raw(h, "gemm-rows.csv");
-	assert_non_null(raw);
-	assert_true(str_starts(raw->data, "fp16,3,"));
-	line = strchr(raw->data, '\n') + 1;
-	assert_true(str_starts(line, "fp16,127,"));
-	/* 128 elements of two bytes, in hex. */
-	assert_int_equal(strcspn(line, "\n"), strlen("fp16,127,") + 128 * 2 * 2);
-	assert_non_null(strstr(raw->data, "\nfp64,3,"));
-	assert_string_equal(harness_reading(h, "gemm_digest")->raw.file, "raw/n001/gemm-rows.csv");
-}
-
-static void rows_outside(struct harness *h)
-{
-	small(h);
-	harness_set(h, "rows", "3,128");
-	harness_run(h, ST_OK);
-	assert_non_null(strstr(harness_reading(h, "gemm_fp16_tflops")->reason.text, "below 128"));
-}
-
-static void rows_are_handed_over_when_named(void **state)
-{
-	(void)state;
-	on_cards(&probe_gemm, CARDS(A100), rows_asked);
-	on_cards(&probe_gemm, CARDS(A100), rows_outside);
-}
-
 static void the_plan_knows_how_long_a_card_takes(void **state)
 {
 	struct harness h;
@@ -664,7 +630,6 @@ int main(void)
 		cmocka_unit_test(memory_that_is_taken_is_no_slow_card),
 		cmocka_unit_test(a_unit_is_one_card),
 		cmocka_unit_test(units_come_from_the_kernels_list),
-		cmocka_unit_test(rows_are_handed_over_when_named),
 		cmocka_unit_test(the_plan_knows_how_long_a_card_takes),
 		cmocka_unit_test(narrow_numbers_have_their_values),
 	};

@@ -1,6 +1,7 @@
 /* A BLAS that is found and loaded like OpenBLAS and multiplies plainly. With
- * WRONG defined one element of each product is off by that much, as on a
- * processor that computes wrongly. Fits row-major calls without transposition. */
+ * WRONG defined one element of each product is off by that much, with EVERY_ROW
+ * one of each of its rows, as on a processor that computes wrongly. Fits row-major
+ * calls without transposition. */
 #include <stddef.h>
 
 int openblas_get_num_threads(void);
@@ -29,6 +30,14 @@ const char *openblas_get_config(void)
 	return "stand-in";
 }
 
+#ifdef EVERY_ROW
+#define FIRST_WRONG 0
+#define LAST_WRONG  ((size_t)m - 1)
+#else
+#define FIRST_WRONG ((size_t)m - 2)
+#define LAST_WRONG  FIRST_WRONG
+#endif
+
 #define GEMM(name, type, wrong)                                                                    \
 	void name(int order, int trans_a, int trans_b, int m, int n, int k, type alpha,            \
 	          const type *a, int lda, const type *b, int ldb, type beta, type *c, int ldc)     \
@@ -41,7 +50,8 @@ const char *openblas_get_config(void)
 					sum += a[i * (size_t)lda + l] * b[l * (size_t)ldb + j];    \
 				c[i * (size_t)ldc + j] = alpha * sum;                              \
 			}                                                                          \
-		c[(size_t)(m - 2) * (size_t)ldc + (size_t)(n - 3)] += (type)(wrong);               \
+		for (size_t i = FIRST_WRONG; i <= LAST_WRONG; i++)                                 \
+			c[i * (size_t)ldc + (size_t)(n - 3)] += (type)(wrong);                     \
 	}
 
 GEMM(cblas_sgemm, float, WRONG)

@@ -355,6 +355,100 @@ static void operating_points_are_kept_apart(void **state)
 	kit_free(k);
 }
 
+/* --- read again --------------------------------------------------------------------------------- */
+
+static struct reading *add_again(struct kit *k, int from, int to, double value, int times)
+{
+	struct reading *r = add_pair(k, from, to, "pair_gbps", value);
+
+	r->work = arena_strf(&k->arena, "again %d", times);
+	return r;
+}
+
+/* The worst would punish a pair for having been looked at more often. */
+static void of_a_pair_read_again_the_median_is_judged(void **state)
+{
+	struct kit *k = kit_run(4, 0);
+
+	(void)state;
+	add_again(k, 0, 1, 300, 1);
+	add_again(k, 0, 1, 350, 2);
+	add_again(k, 0, 1, 360, 3);
+	add_again(k, 0, 2, 360, 1); /* of two the worse */
+	add_again(k, 0, 2, 300, 2);
+	add_again(k, 0, 3, 310, 1); /* of four the second worst */
+	add_again(k, 0, 3, 360, 2);
+	add_again(k, 0, 3, 300, 3);
+	add_again(k, 0, 3, 350, 4);
+	add_again(k, 1, 2, 360, 1); /* what failed stands */
+	add_again(k, 1, 2, 350, 2)->outcome = OUTCOME_FAILED;
+	add_again(k, 1, 3, 340, 1); /* both ways are not one */
+	add_again(k, 3, 1, 335, 1);
+	add_again(k, 2, 3, 350, 1);
+	kit_score(k, kit_profile("", FAST));
+	assert_true(kit_finding(k, "fast", "n00|n01")->value == 350);
+	assert_int_equal(kit_finding(k, "fast", "n00|n01")->verdict, VERDICT_PASS);
+	assert_true(kit_finding(k, "fast", "n00|n02")->value == 300);
+	assert_int_equal(kit_finding(k, "fast", "n00|n02")->verdict, VERDICT_FAIL);
+	assert_true(kit_finding(k, "fast", "n00|n03")->value == 310);
+	assert_ptr_equal(kit_finding(k, "fast", "n00|n03")->evidence, &k->readings[5]);
+	assert_int_equal(kit_finding(k, "fast", "n01|n02")->verdict, VERDICT_FAIL);
+	assert_true(kit_finding(k, "fast", "n01|n03")->value == 335);
+	assert_int_equal(kit_rule(k, "fast")->coverage.tested, 6);
+	assert_int_equal(kit_rule(k, "fast")->coverage.due, 6);
+	assert_int_equal(k->card.n_pairs, 1);
+	assert_string_equal(k->card.pairs[0].probe, "kit");
+	assert_int_equal(k->card.pairs[0].pairs, 6);
+	assert_int_equal(k->card.pairs[0].due, 6);
+	assert_int_equal(k->card.pairs[0].again, 4);
+	kit_free(k);
+}
+
+static const char *terminal_of(struct kit *k)
+{
+	struct str text = {0};
+	const char *kept;
+
+	assert_int_equal(report_find("terminal")
+	                         ->write(&text, &k->card,
+	                                 &(struct report_options){.width = 200, .max_items = 5},
+	                                 NULL),
+	                 ST_OK);
+	kept = arena_str(&k->arena, str_text(&text));
+	str_release(&text);
+	return kept;
+}
+
+/* A name for each direction: a pair owes two, and a sample is no more than it is. */
+static void a_sample_says_what_it_misses(void **state)
+{
+	struct kit *k = kit_run(5, 0);
+
+	(void)state;
+	for (int a = 0; a < 4; a++)
+		for (int way = 0; way < 2; way++)
+			add_again(k, way ? a + 1 : a, way ? a : a + 1, 360, 1)->subject.id =
+				arena_strf(&k->arena, "n%02d|n%02d", way ? a + 1 : a,
+			                   way ? a : a + 1);
+	add_again(k, 0, 1, 350, 2);
+	kit_score(k, kit_profile("", FAST));
+	assert_int_equal(kit_rule(k, "fast")->coverage.tested, 8);
+	assert_int_equal(kit_rule(k, "fast")->coverage.due, 20);
+	assert_int_equal(k->card.pairs[0].pairs, 4);
+	assert_int_equal(k->card.pairs[0].due, 10);
+	assert_int_equal(k->card.pairs[0].again, 1);
+	assert_non_null(strstr(terminal_of(k), "kit: 4 of 10 pairs of nodes; a single bad cable is "
+	                                       "missed with probability 0.6"));
+	assert_non_null(strstr(terminal_of(k), "kit: 1 of the pairs were read again"));
+	kit_free(k);
+	/* All of them: nothing to say. */
+	k = all_pairs(4, "pair_gbps", 360);
+	kit_score(k, kit_profile("", FAST));
+	assert_null(strstr(terminal_of(k), "pairs of nodes"));
+	assert_null(strstr(terminal_of(k), "read again"));
+	kit_free(k);
+}
+
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void the_scorecard_has_them(void **state)
@@ -378,6 +472,7 @@ static void the_scorecard_has_them(void **state)
 	assert_true(json_bool(l, "identified", false));
 	assert_string_equal(json_string(l, "metric", ""), "pair_gbps");
 	assert_int_equal(json_int64(l, "pairs", 0), 66);
+	assert_int_equal(json_int64(json_get(doc.root, "pairs")->child, "due", 0), 66);
 	e = json_get(l, "explanations")->child;
 	assert_string_equal(json_string(e, "kind", ""), "node");
 	assert_string_equal(json_string(e, "node", ""), "n03");
@@ -408,6 +503,8 @@ int main(void)
 		cmocka_unit_test(two_nodes_are_not_told_apart),
 		cmocka_unit_test(unusable_readings_are_left_out),
 		cmocka_unit_test(operating_points_are_kept_apart),
+		cmocka_unit_test(of_a_pair_read_again_the_median_is_judged),
+		cmocka_unit_test(a_sample_says_what_it_misses),
 		cmocka_unit_test(the_scorecard_has_them),
 	};
 

@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/msg.h"
 #include "report/report.h"
 #include "report/words.h"
 #include "report_kit.h"
@@ -53,12 +54,15 @@ static void check_everywhere(const struct scorecard *card)
 	static const int widths[] = {80, 61, 40, 20, 0};
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
-		for (int utf8 = 0; utf8 < 2; utf8++) {
+		for (int k = 0; k < 4; k++) {
 			struct report_options o = plain(widths[i]);
+			bool utf8 = k % 2 == 1;
 			struct str out;
 
 			o.utf8 = utf8;
+			msg_speak(k / 2 ? LANGUAGE_ZH : LANGUAGE_EN);
 			out = print("terminal", card, o);
+			msg_speak(LANGUAGE_EN);
 			assert_fits(out.data, widths[i] == 0   ? 80
 			                      : widths[i] < 40 ? 40
 			                                       : widths[i]);

@@ -99,6 +99,65 @@ static void a_sample_is_of_the_seed(void **state)
 	arena_release(&arena);
 }
 
+/* rounds_have beside what the rounds say themselves. */
+static void check_meetings(int n, int most)
+{
+	struct arena arena = {0};
+	int *members = arena_array(&arena, (size_t)n, sizeof(int));
+	bool *met = arena_array(&arena, (size_t)n * (size_t)n, sizeof(bool));
+	struct rounds r;
+
+	for (int i = 0; i < n; i++)
+		members[i] = 2 * i;
+	rounds_make(&r, &arena, members, n, most, 3);
+	for (int i = 0; i < r.count; i++) {
+		const struct round_pair *pairs;
+		int count = rounds_get(&r, i, &arena, &pairs);
+
+		for (int k = 0; k < count; k++)
+			met[pairs[k].a / 2 * n + pairs[k].b / 2] = true;
+	}
+	for (int a = 0; a < n; a++)
+		for (int b = 0; b < n; b++)
+			assert_int_equal(rounds_have(&r, 2 * a, 2 * b),
+			                 met[a * n + b] || met[b * n + a]);
+	assert_false(rounds_have(&r, 0, 1)); /* nobody of ours */
+	assert_false(rounds_have(&r, 0, -1));
+	arena_release(&arena);
+}
+
+static void who_has_met_is_known(void **state)
+{
+	(void)state;
+	check_meetings(2, 0);
+	check_meetings(3, 0);
+	check_meetings(3, 1);
+	check_meetings(8, 3);
+	check_meetings(9, 4);
+	check_meetings(64, 16);
+	check_meetings(65, 16);
+}
+
+static void pairs_find_a_place_in_few_rounds(void **state)
+{
+	const struct round_pair pairs[] = {{0, 1}, {0, 2}, {1, 2}, {3, 4}, {0, 3}, {0, 4}};
+	int round[6];
+
+	(void)state;
+	assert_int_equal(rounds_place(pairs, 6, 5, 3, round), 3);
+	assert_int_equal(round[0], 0);
+	assert_int_equal(round[1], 1);
+	assert_int_equal(round[2], 2);
+	assert_int_equal(round[3], 0);
+	assert_int_equal(round[4], 2); /* beside 1 and 2 */
+	assert_int_equal(round[5], -1);
+	assert_int_equal(rounds_place(pairs, 0, 5, 3, round), 0);
+	assert_int_equal(rounds_count(125, 0), 125);
+	assert_int_equal(rounds_count(128, 16), 16);
+	assert_int_equal(rounds_count(2, 16), 1);
+	assert_int_equal(rounds_count(1, 16), 0);
+}
+
 static void one_node_meets_nobody(void **state)
 {
 	struct arena arena = {0};
@@ -119,6 +178,8 @@ int main(void)
 		cmocka_unit_test(all_pairs_come_once),
 		cmocka_unit_test(a_sample_gives_each_node_its_partners),
 		cmocka_unit_test(a_sample_is_of_the_seed),
+		cmocka_unit_test(who_has_met_is_known),
+		cmocka_unit_test(pairs_find_a_place_in_few_rounds),
 		cmocka_unit_test(one_node_meets_nobody),
 	};
 

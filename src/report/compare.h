@@ -1,0 +1,104 @@
+/* Runs and offers side by side. What is compared are the figures that rules judge:
+ * of each run the median over its subjects with a 95 % interval, of an offer what it
+ * declares. Figures whose intervals overlap are not told apart, and no order is made
+ * of them.
+ *
+ * Everything lives in the arena given; readings of a run may go when it was taken. */
+#ifndef ASSAY_REPORT_COMPARE_H
+#define ASSAY_REPORT_COMPARE_H
+
+#include "assay/finding.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "score/score.h"
+
+#define COMPARE_MOST 20 /* runs and offers */
+
+/* One figure of one of them. */
+struct compare_cell {
+	bool there;
+	enum origin origin;
+	enum verdict verdict; /* of its rule; of an offer not judged: NOT_MEASURED */
+	double value, lo, hi; /* lo and hi: interval, or declared range; NaN: none */
+	double worst;         /* subject; NaN: one subject, or declared */
+	int64_t subjects;
+	const char *note; /* of an offer, or NULL */
+};
+
+/* How a cell stands to the best of its row. */
+enum compare_stand {
+	STAND_NONE, /* no figure, or nothing to stand to */
+	STAND_BEST, /* told apart from all others, and better */
+	STAND_SAME, /* not told apart from the best */
+	STAND_WORSE,
+	STAND_OPEN, /* no interval: one subject, or declared without range */
+};
+
+struct compare_row {
+	const char *criterion, *metric, *stat, *unit;
+	enum better better;
+	struct compare_cell *cells; /* one for each column */
+	enum compare_stand *stands;
+};
+
+struct compare_column {
+	const char *name, *title;
+	bool offer;
+	enum overall overall;
+	bool simulated, imported, altered, screen_only, cut;
+	const char *card, *profile, *profile_sha256, *budget, *version, *started;
+	int64_t nodes, cards;
+	const struct criterion_result *criteria; /* of a run */
+	int n_criteria;
+};
+
+/* Order of the columns under one criterion. */
+struct compare_order {
+	const char *criterion, *title;
+	int *place;       /* of each column, from 1; equal ones share it; 0: nothing to go by */
+	const char **why; /* of each column */
+};
+
+struct comparison {
+	struct arena *arena;
+	struct compare_column columns[COMPARE_MOST];
+	int n_columns;
+	struct compare_row *rows;
+	int n_rows, cap_rows;
+	struct compare_order *orders;
+	int n_orders;
+	const char *const *warnings; /* why they are hard to compare; ends with NULL */
+};
+
+/* Takes a judged run as one more column. */
+void compare_add_run(struct comparison *c, const struct scorecard *card, const char *name,
+                     const struct metric_set *metrics);
+/* An offer: a name in configs/offers or a path. ST_NOTFOUND: no such thing. */
+enum status compare_add_offer(struct comparison *c, const char *name, const char *config_dir,
+                              const struct metric_set *metrics, struct error *err);
+/* The row of a figure, made if need be; "": of no criterion. */
+struct compare_row *compare_row_of(struct comparison *c, const char *criterion, const char *metric,
+                                   const char *stat, const char *unit, enum better better);
+/* Once all are there: stands, orders, warnings. */
+void compare_finish(struct comparison *c);
+
+/* "268 TFLOP/s (266 to 269)". */
+void compare_cell_words(struct str *out, const struct compare_row *row,
+                        const struct compare_cell *cell);
+/* The same with the worst subject, the origin, and how it stands. */
+void compare_stand_words(struct str *out, const struct compare_row *row, int column);
+/* "gemm_fp16_tflops (higher is better)", short-lived. */
+const char *compare_row_title(const struct compare_row *row);
+/* "the same on all: card_* (3)"; nothing where there are no such figures. */
+void compare_same_words(struct str *out, const struct comparison *c);
+/* Whether two have it, and not the very same. */
+bool compare_row_tells(const struct comparison *c, const struct compare_row *row);
+const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … */
+
+enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8);
+void compare_json(struct str *out, const struct comparison *c);
+void compare_csv(struct str *out, const struct comparison *c);
+enum status compare_html(struct str *out, const struct comparison *c, struct error *err);
+
+#endif

@@ -1,0 +1,435 @@
+/* A libibverbs without hardware, for two processes of one user: what an adapter would
+ * do, this does at once, copying into the other process. VERBS_DOUBLE names a file
+ * that both share; VERBS_FAULT is what goes wrong, words with commas between:
+ *
+ *	list     no device is listed          open     the device cannot be opened
+ *	reg=E    memory is refused, errno E   rtr=E    connecting is refused
+ *	mtu=N    of the second one's port (code of the standard, 3 is 1024)
+ *	status=S every request from number `after` on ends so
+ *	flip     one of them changes a byte   hang     they never end
+ *	ib       the port is InfiniBand, LID 7, which wants no GRH in RTR, or
+ *	grh      wants one: its port says so, and RTR fails without
+ *	after=N  0 unless given               first, second: only where that one asks */
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QPS   64
+#define RING  4096
+#define WAITS 20000 /* of 0.1 ms, for a receive of the other side */
+
+struct slot {
+	uint64_t id, address;
+	uint32_t bytes;
+};
+
+/* One writes, one reads. */
+struct ring {
+	atomic_uint put, taken;
+	struct slot slots[RING];
+};
+
+struct shared_qp {
+	pid_t pid;
+	struct ring wanted, come; /* receives posted, receives done */
+};
+
+struct fabric {
+	atomic_uint used, keys;
+	struct {
+		pid_t pid;
+		uint64_t address, bytes;
+	} memory[QPS];
+	struct shared_qp qps[QPS];
+};
+
+struct double_qp {
+	struct ibv_qp qp; /* first */
+	struct double_cq *cq;
+	unsigned number, remote;
+};
+
+struct double_cq {
+	struct ibv_cq cq; /* first */
+	struct ibv_wc done[RING];
+	unsigned put, taken;
+	struct double_qp *qps[QPS];
+	int n_qps;
+};
+
+static struct ibv_device the_device = {.name = "mlx5_0"};
+static struct fabric *fabric;
+static unsigned requests;
+
+/* --- faults --------------------------------------------------------------------------- */
+
+static const char *fault(const char *word)
+{
+	const char *at = getenv("VERBS_FAULT");
+	size_t len = strlen(word);
+
+	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strncmp(at, word, len) == 0 && (at[len] == '=' || at[len] == ',' || !at[len]))
+			return at[len] == '=' ? at + len + 1 : at + len;
+	return NULL;
+}
+
+static int number(const char *word)
+{
+	const char *text = fault(word);
+
+	return text ? atoi(text) : 0;
+}
+
+static int is_first(void)
+{
+	const char *pid = getenv("VERBS_FIRST");
+
+	return pid && atoi(pid) == getpid();
+}
+
+static int goes_wrong(void)
+{
+	if ((fault("first") && !is_first()) || (fault("second") && is_first()))
+		return 0;
+	return requests >= (unsigned)number("after");
+}
+
+/* --- devices ---------------------------------------------------------------------------- */
+
+struct ibv_device **ibv_get_device_list(int *count)
+{
+	struct ibv_device **list = calloc(2, sizeof(*list));
+
+	if (!fault("list"))
+		list[0] = &the_device;
+	if (count)
+		*count = list[0] != NULL;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc);
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+static int req_notify(struct ibv_cq *cq, int solicited)
+{
+	(void)cq;
+	(void)solicited;
+	return 0;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct ibv_context *context = calloc(1, sizeof(*context));
+	int fd = open(getenv("VERBS_DOUBLE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fault("open") || fd < 0 || ftruncate(fd, sizeof(*fabric)) != 0) {
+		free(context);
+		errno = EACCES;
+		return NULL;
+	}
+	fabric = mmap(NULL, sizeof(*fabric), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	requests = 0;
+	context->device = device;
+	context->ops.poll_cq = poll_cq;
+	context->ops.req_notify_cq = req_notify;
+	context->ops.post_send = post_send;
+	context->ops.post_recv = post_recv;
+	return context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	munmap(fabric, sizeof(*fabric));
+	free(context);
+	return 0;
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	(void)context;
+	*attr = (struct ibv_device_attr){.fw_ver = "1.2.3",
+	                                 .max_qp_wr = 1024,
+	                                 .max_qp_rd_atom = 16,
+	                                 .max_qp_init_rd_atom = 8};
+	return 0;
+}
+
+#undef ibv_query_port
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *out)
+{
+	struct ibv_port_attr *attr = (void *)out;
+
+	(void)context;
+	(void)port;
+	attr->state = IBV_PORT_ACTIVE;
+	attr->active_mtu = IBV_MTU_4096;
+	if (fault("mtu") && !is_first())
+		attr->active_mtu = (enum ibv_mtu)number("mtu");
+	attr->link_layer =
+		fault("ib") || fault("grh") ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+	attr->lid = fault("ib") || fault("grh") ? 7 : 0;
+	attr->flags = fault("grh") ? IBV_QPF_GRH_REQUIRED : 0;
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+
+	pd->context = context;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	free(pd);
+	return 0;
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
+{
+	struct ibv_mr *mr;
+
+	(void)access;
+	if (fault("reg")) {
+		errno = number("reg");
+		return NULL;
+	}
+	mr = calloc(1, sizeof(*mr));
+	mr->pd = pd;
+	mr->rkey = mr->lkey = atomic_fetch_add(&fabric->keys, 1) % QPS;
+	fabric->memory[mr->rkey].pid = getpid();
+	fabric->memory[mr->rkey].address = (uintptr_t)address;
+	fabric->memory[mr->rkey].bytes = bytes;
+	return mr;
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	free(mr);
+	return 0;
+}
+
+/* --- queues ------------------------------------------------------------------------------- */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
+
+	channel->context = context;
+	channel->fd = eventfd(0, EFD_CLOEXEC);
+	return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *self,
+                             struct ibv_comp_channel *channel, int vector)
+{
+	struct double_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)entries;
+	(void)self;
+	(void)vector;
+	cq->cq.context = context;
+	cq->cq.channel = channel;
+	return &cq->cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	free(cq);
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **self)
+{
+	(void)channel;
+	(void)cq;
+	(void)self;
+	return -1;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned count)
+{
+	(void)cq;
+	(void)count;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct double_qp *qp = calloc(1, sizeof(*qp));
+
+	qp->qp.context = pd->context;
+	qp->cq = (struct double_cq *)attr->send_cq;
+	qp->cq->qps[qp->cq->n_qps++] = qp;
+	qp->number = atomic_fetch_add(&fabric->used, 1) % QPS;
+	qp->qp.qp_num = 0x100 + qp->number;
+	memset(&fabric->qps[qp->number], 0, sizeof(fabric->qps[0]));
+	fabric->qps[qp->number].pid = getpid();
+	return &qp->qp;
+}
+
+int ibv_modify_qp(struct ibv_qp *q, struct ibv_qp_attr *attr, int mask)
+{
+	struct double_qp *qp = (struct double_qp *)q;
+
+	if (attr->qp_state == IBV_QPS_RTR && attr->ah_attr.is_global != !fault("ib"))
+		return EINVAL;
+	if (mask & IBV_QP_DEST_QPN)
+		qp->remote = (attr->dest_qp_num - 0x100) % QPS;
+	return attr->qp_state == IBV_QPS_RTR && fault("rtr") ? number("rtr") : 0;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	free(qp);
+	return 0;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+static void finish(struct double_qp *qp, const struct ibv_send_wr *wr, enum ibv_wc_status status)
+{
+	if (!(wr->send_flags & IBV_SEND_SIGNALED) && status == IBV_WC_SUCCESS)
+		return;
+	qp->cq->done[qp->cq->put++ % RING] = (struct ibv_wc){.wr_id = wr->wr_id,
+	                                                     .status = status,
+	                                                     .vendor_err = status ? 129 : 0,
+	                                                     .qp_num = qp->qp.qp_num};
+}
+
+/* Between two processes as between two adapters. */
+static int copy(pid_t pid, uint64_t mine, uint64_t theirs, size_t bytes, int reads)
+{
+	struct iovec a = {(void *)(uintptr_t)mine, bytes}, b = {(void *)(uintptr_t)theirs, bytes};
+	ssize_t n = reads ? process_vm_readv(pid, &a, 1, &b, 1, 0)
+	                  : process_vm_writev(pid, &a, 1, &b, 1, 0);
+
+	return n == (ssize_t)bytes;
+}
+
+static enum ibv_wc_status send_to(struct shared_qp *to, const struct ibv_sge *part)
+{
+	const struct timespec moment = {.tv_nsec = 100000};
+	struct slot *slot;
+	unsigned at = atomic_load(&to->wanted.taken);
+
+	for (int i = 0; at == atomic_load(&to->wanted.put); i++) {
+		if (i == WAITS)
+			return IBV_WC_RNR_RETRY_EXC_ERR;
+		nanosleep(&moment, NULL);
+	}
+	slot = &to->wanted.slots[at % RING];
+	if (part->length > slot->bytes)
+		return IBV_WC_REM_INV_REQ_ERR;
+	if (!copy(to->pid, part->addr, slot->address, part->length, 0))
+		return IBV_WC_RETRY_EXC_ERR;
+	to->come.slots[atomic_load(&to->come.put) % RING] =
+		(struct slot){slot->id, 0, part->length};
+	atomic_store(&to->wanted.taken, at + 1);
+	atomic_fetch_add(&to->come.put, 1);
+	return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status carry_out(struct double_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct shared_qp *to = &fabric->qps[qp->remote];
+	const struct ibv_sge *part = wr->sg_list;
+	uint64_t at = wr->wr.rdma.remote_addr, from;
+	unsigned key = wr->wr.rdma.rkey;
+
+	if (wr->opcode == IBV_WR_SEND)
+		return send_to(to, part);
+	from = key < QPS ? fabric->memory[key].address : 0;
+	if (key >= QPS || fabric->memory[key].pid != to->pid || at < from ||
+	    at + part->length > from + fabric->memory[key].bytes)
+		return IBV_WC_REM_ACCESS_ERR;
+	return copy(to->pid, part->addr, at, part->length, wr->opcode == IBV_WR_RDMA_READ)
+	               ? IBV_WC_SUCCESS
+	               : IBV_WC_RETRY_EXC_ERR;
+}
+
+static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct double_qp *qp = (struct double_qp *)q;
+	int wrong = goes_wrong();
+	char *byte = (char *)(uintptr_t)wr->sg_list->addr + wr->sg_list->length / 2;
+	enum ibv_wc_status status;
+
+	(void)bad;
+	requests++;
+	if (wrong && fault("hang"))
+		return 0;
+	if (wrong && fault("status")) {
+		finish(qp, wr, (enum ibv_wc_status)number("status"));
+		return 0;
+	}
+	if (wrong && fault("flip") && wr->sg_list->length > 64)
+		*byte = (char)(*byte ^ 4);
+	status = carry_out(qp, wr);
+	finish(qp, wr, status);
+	return 0;
+}
+
+static int post_recv(struct ibv_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct double_qp *qp = (struct double_qp *)q;
+	struct ring *wanted = &fabric->qps[qp->number].wanted;
+
+	(void)bad;
+	wanted->slots[atomic_load(&wanted->put) % RING] =
+		(struct slot){wr->wr_id, wr->sg_list->addr, wr->sg_list->length};
+	atomic_fetch_add(&wanted->put, 1);
+	return 0;
+}
+
+static int poll_cq(struct ibv_cq *c, int most, struct ibv_wc *wc)
+{
+	struct double_cq *cq = (struct double_cq *)c;
+	int n = 0;
+
+	for (; n < most && cq->taken != cq->put; n++)
+		wc[n] = cq->done[cq->taken++ % RING];
+	for (int i = 0; i < cq->n_qps; i++) {
+		struct ring *come = &fabric->qps[cq->qps[i]->number].come;
+
+		while (n < most && atomic_load(&come->taken) != atomic_load(&come->put)) {
+			const struct slot *s =
+				&come->slots[atomic_fetch_add(&come->taken, 1) % RING];
+
+			wc[n++] = (struct ibv_wc){.wr_id = s->id,
+			                          .opcode = IBV_WC_RECV,
+			                          .byte_len = s->bytes,
+			                          .qp_num = cq->qps[i]->qp.qp_num};
+		}
+	}
+	return n;
+}
