@@ -191,6 +191,9 @@ static void measure_rail(struct rdma *r, struct cuda *cuda, int number)
 /* Both ends have to have cards for any of it. */
 static bool start(struct rdma *r, struct cuda *cuda, struct gpu_search *where)
 {
+	struct probe_ctx *ctx = r->ctx;
+	const struct clock_source *clock = ctx->clock;
+	int64_t deadline = ctx->deadline_ns;
 	struct error err = {0};
 	double scale;
 
@@ -202,6 +205,9 @@ static bool start(struct rdma *r, struct cuda *cuda, struct gpu_search *where)
 		           r->ctx->peers[r->self], str_text(&err.text));
 	}
 	error_release(&err);
+	/* Doubles bring their own time with them; what passes between adapters is not in it. */
+	ctx->clock = clock;
+	ctx->deadline_ns = deadline;
 	return rdma_agree(r, &r->gpu_fault);
 }
 

@@ -26,7 +26,7 @@ struct ping {
 	bool counted; /* of a card: numbers are not looked at, it would take longer than all else */
 	int underway; /* requests without their completion */
 	int arrived;  /* receives, not taken yet */
-	int64_t until; /* silence */
+	int64_t until; /* silence; 0: its clock was not looked at */
 };
 
 /* --- common ----------------------------------------------------------------------------- */
@@ -53,14 +53,18 @@ static void reap(struct ping *p)
 	}
 }
 
+/* The clock of silence starts with the first look at it: what is over before takes no
+ * time for that. */
 static void be_patient(struct ping *p)
 {
-	p->until = rdma_until(p->r, p->r->silence_s);
+	p->until = 0;
 }
 
 static void look_at_clock(struct ping *p)
 {
-	if (clock_now(p->r->ctx->clock) > p->until)
+	if (!p->until)
+		p->until = rdma_until(p->r, p->r->silence_s);
+	else if (clock_now(p->r->ctx->clock) > p->until)
 		rdma_blame_silence(p->r, p->rail, p->fault);
 }
 

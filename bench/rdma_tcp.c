@@ -54,11 +54,14 @@ static void take(struct rdma *r, const struct net *n)
 	r->tcp_fault = n->trouble;
 	for (int d = 0; d < 2 && !r->tcp_fault.reason.code; d++) {
 		const struct net_flow *f = &n->flows[d];
-		const struct net_point *last = &f->points[f->n_points - 1];
+		const struct net_point *last;
 
 		if (f->fault.reason.code)
 			r->tcp_fault = f->fault;
-		if (f->fault.reason.code || f->n_points < 2 || last->ns <= 0)
+		if (f->fault.reason.code || f->n_points < 2)
+			continue;
+		last = &f->points[f->n_points - 1];
+		if (last->ns <= 0)
 			continue;
 		r->tcp_gbps[d] = 8 * (double)last->bytes / (double)last->ns;
 		r->tcp_cpu_s_per_gb[d] = (f->cpu_s[0] + f->cpu_s[1]) / ((double)last->bytes / 1e9);

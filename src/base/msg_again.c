@@ -104,6 +104,25 @@ static bool recognise(enum msg *id, struct taken *best, struct part text)
 	return best->letters >= LEAST_ALONE;
 }
 
+/* "27 min": too few words to be found by them, but nothing else looks so. */
+static bool recognise_duration(enum msg *id, struct taken *t, struct part text)
+{
+	static const enum msg durations[] = {MSG_duration_s, MSG_duration_min_s, MSG_duration_min,
+	                                     MSG_duration_h_min};
+
+	for (size_t i = 0; i < sizeof(durations) / sizeof(*durations); i++) {
+		bool numbers = take_apart(t, msg_text(LANGUAGE_EN, durations[i]), text);
+
+		for (int k = 0; k < t->n && numbers; k++)
+			numbers = t->args[k].len &&
+			          strspn(t->args[k].text, "0123456789.") >= t->args[k].len;
+		*id = durations[i];
+		if (numbers)
+			return true;
+	}
+	return false;
+}
+
 static void again(struct str *out, struct part text, int nested);
 
 static void say_taken(struct str *out, enum msg id, const struct taken *t, int nested)
@@ -130,7 +149,8 @@ static void again(struct str *out, struct part text, int nested)
 	struct taken t;
 	enum msg id;
 
-	if (nested < MAX_NESTED && recognise(&id, &t, text)) {
+	if (nested < MAX_NESTED &&
+	    (recognise_duration(&id, &t, text) || recognise(&id, &t, text))) {
 		say_taken(out, id, &t, nested);
 		return;
 	}
@@ -146,10 +166,19 @@ static void again(struct str *out, struct part text, int nested)
 
 void msg_again(struct str *out, const char *english)
 {
-	if (msg_spoken() == LANGUAGE_EN)
+	if (msg_spoken() == LANGUAGE_EN) {
 		str_add(out, english);
-	else
-		again(out, (struct part){english, strlen(english)}, 0);
+		return;
+	}
+	/* No message goes over lines; texts of several are several. */
+	while (*english) {
+		size_t len = strcspn(english, "\n");
+
+		again(out, (struct part){english, len}, 0);
+		english += len;
+		if (*english)
+			str_addc(out, *english++);
+	}
 }
 
 void msg_add_again(struct str *out, enum msg id, const char *const *args)

@@ -24,6 +24,9 @@ extern volatile sig_atomic_t cli_signal;
 /* The process is to end by _exit: a library of MPI would wait for the dead. */
 extern bool cli_leave;
 void cli_catch_signals(void);
+/* The error, if there is one, and what the log still owes, on stderr; then both are
+ * forgotten. */
+void cli_say_error(struct error *err);
 
 /* Terminal options of stdout: width, colour (tty, NO_COLOR), UTF-8. */
 struct report_options cli_report_options(void);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/language.h"
 #include "report/compare.h"
 
 static const struct option_row rows[] = {
@@ -42,12 +43,13 @@ static const char *name_of(const struct options *o, const char *operand)
 }
 
 static enum status add(struct comparison *c, const char *operand, const struct options *o,
-                       struct error *err)
+                       bool again, struct error *err)
 {
 	const char *config_dir = option_text(o, "config-dir", NULL);
 	const struct judge_request request = {.dir = operand,
 	                                      .profile = option_text(o, "profile", NULL),
-	                                      .config_dir = config_dir};
+	                                      .config_dir = config_dir,
+	                                      .again = again};
 	struct error why = {0};
 	struct stat at;
 	struct judged j;
@@ -90,33 +92,58 @@ static enum status write_one(const struct comparison *c, const char *format, con
 	return st;
 }
 
-static int compare(const struct options *o, struct error *err)
+static const char *const formats[] = {"json", "csv", "html"};
+
+#define N_FILES (sizeof(formats) / sizeof(*formats))
+
+/* Judging and comparing find the words, so each language has its own. */
+static enum status compare_in(enum language language, const struct options *o, bool terminal,
+                              bool again, struct error *err)
 {
-	static const char *const formats[] = {"json", "csv", "html"};
 	struct arena arena = {0};
 	struct comparison c = {.arena = &arena};
+	enum language before = msg_speak(language);
+	enum status st = ST_OK;
+
+	for (int i = 0; i < o->n_operands && st == ST_OK; i++)
+		st = add(&c, o->operands[i], o, again, err);
+	if (st == ST_OK)
+		compare_finish(&c);
+	if (st == ST_OK && terminal && language_of_report("terminal") == language)
+		st = write_one(&c, "terminal", "-", err);
+	for (size_t i = 0; i < N_FILES && st == ST_OK; i++)
+		if (option_given(o, formats[i]) && language_of_report(formats[i]) == language)
+			st = write_one(&c, formats[i], option_text(o, formats[i], NULL), err);
+	arena_release(&arena);
+	msg_speak(before);
+	return st;
+}
+
+static int compare(const struct options *o, struct error *err)
+{
+	bool wanted[LANGUAGES] = {false}, terminal, again = false;
 	int on_stdout = option_given(o, "terminal"), given = on_stdout;
 	enum status st = ST_OK;
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; i < N_FILES; i++) {
 		const char *file = option_text(o, formats[i], NULL);
 
+		if (file)
+			wanted[language_of_report(formats[i])] = true;
 		given += file != NULL;
 		on_stdout += file && strcmp(file, "-") == 0;
 	}
 	if (on_stdout > 1)
 		return cli_status_code(error_set(err, ST_USAGE, MSG_two_on_stdout));
-	for (int i = 0; i < o->n_operands && st == ST_OK; i++)
-		st = add(&c, o->operands[i], o, err);
-	if (st == ST_OK) {
-		compare_finish(&c);
-		if (!given || option_given(o, "terminal"))
-			st = write_one(&c, "terminal", "-", err);
+	terminal = !given || option_given(o, "terminal");
+	if (terminal)
+		wanted[language_of_report("terminal")] = true;
+	for (enum language l = 0; l < LANGUAGES && st == ST_OK; l++) {
+		if (!wanted[l])
+			continue;
+		st = compare_in(l, o, terminal, again, err);
+		again = true;
 	}
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && st == ST_OK; i++)
-		if (option_given(o, formats[i]))
-			st = write_one(&c, formats[i], option_text(o, formats[i], NULL), err);
-	arena_release(&arena);
 	return cli_status_code(st);
 }
 

@@ -171,7 +171,7 @@ static int run_planned(struct run_setup *s, const struct options *o, struct comm
 	}
 	error_release(&trouble);
 	fflush(NULL);
-	run_leave(comm, all_alive, code);
+	run_leave(comm, all_alive, code, err);
 	return code;
 }
 
@@ -212,7 +212,7 @@ static int run(const struct options *o, struct error *err)
 		code = run_planned(&s, o, comm, err);
 	} else {
 		cluster_dismiss(comm);
-		run_leave(comm, true, code);
+		run_leave(comm, true, code, err);
 	}
 	run_setup_release(&s);
 	return code;

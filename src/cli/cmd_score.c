@@ -56,24 +56,19 @@ static const char *const formats[] = {"json", "csv", "html", "markdown", "junit"
 
 #define N_FILES (sizeof(formats) / sizeof(*formats))
 
-static enum language language_of(const char *format)
-{
-	return word_in("html|markdown", format) ? language_of_pages() : LANGUAGE_EN;
-}
-
 /* Judging finds the words, so each language has its own; most often it is one. */
 static enum status reports_in(enum language language, const struct options *o,
                               struct judge_request *request, bool terminal, struct error *err)
 {
 	struct report_options options = cli_report_options();
-	bool wanted = terminal = terminal && msg_reader() == language;
+	bool wanted = terminal = terminal && language_of_report("terminal") == language;
 	enum language before;
 	enum status st;
 	struct judged j;
 
 	for (size_t i = 0; i < N_FILES; i++)
-		wanted = wanted ||
-		         (option_given(o, formats[i]) && language_of(formats[i]) == language);
+		wanted = wanted || (option_given(o, formats[i]) &&
+		                    language_of_report(formats[i]) == language);
 	if (!wanted)
 		return ST_OK;
 	options.run_dir = request->dir;
@@ -84,7 +79,7 @@ static enum status reports_in(enum language language, const struct options *o,
 	if (st == ST_OK && terminal)
 		st = cli_write_report("terminal", "-", &j.card, &options, err);
 	for (size_t i = 0; i < N_FILES && st == ST_OK; i++)
-		if (option_given(o, formats[i]) && language_of(formats[i]) == language)
+		if (option_given(o, formats[i]) && language_of_report(formats[i]) == language)
 			st = cli_write_report(formats[i], option_text(o, formats[i], NULL), &j.card,
 			                      &options, err);
 	cli_judged_release(&j);

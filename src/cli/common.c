@@ -1,6 +1,7 @@
 /* What several commands need: the metric list, signals, judging a directory,
  * writing reports. */
 #include <langinfo.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -53,6 +54,23 @@ void cli_catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+}
+
+/* --- the last word ---------------------------------------------------------------- */
+
+void cli_say_error(struct error *err)
+{
+	struct str said = {0}, shown = {0};
+
+	if (err->status != ST_OK) {
+		msg_again(&said, str_text(&err->text));
+		str_add_printable(&shown, str_text(&said), said.len);
+		fprintf(stderr, "%s\n", say(MSG_log_line, str_text(&shown)));
+	}
+	log_flush();
+	error_release(err);
+	str_release(&said);
+	str_release(&shown);
 }
 
 /* --- judging ---------------------------------------------------------------------- */

@@ -76,7 +76,9 @@ bool language_choose(int argc, char *const *argv)
 	return asked && !utf8 && pages != LANGUAGE_EN;
 }
 
-enum language language_of_pages(void)
+enum language language_of_report(const char *format)
 {
-	return pages;
+	if (strcmp(format, "terminal") == 0)
+		return msg_reader();
+	return word_in("html|markdown", format) ? pages : LANGUAGE_EN;
 }

@@ -11,9 +11,9 @@
  * cannot show it: English is read then, and one line should say so. */
 bool language_choose(int argc, char *const *argv);
 
-/* What a file that brings its own character set is written in: what was asked
- * for, whatever this terminal can show. */
-enum language language_of_pages(void);
+/* What a report is written in: what this terminal can show; in files that are
+ * UTF-8 in any case what was asked for; English in those for machines. */
+enum language language_of_report(const char *format);
 
 /* The choice by the variables alone; get is getenv or its double. */
 enum language language_of_locale(char *(*get)(const char *name));

@@ -55,19 +55,6 @@ static int unknown_command(const char *name)
 	return EXIT_USAGE;
 }
 
-static void print_error(const struct error *err)
-{
-	struct str said = {0}, shown = {0};
-
-	if (err->status == ST_OK)
-		return;
-	msg_again(&said, str_text(&err->text));
-	str_add_printable(&shown, str_text(&said), said.len);
-	fprintf(stderr, "%s\n", say(MSG_log_line, str_text(&shown)));
-	str_release(&said);
-	str_release(&shown);
-}
-
 static bool is_first_rank(void)
 {
 	struct comm_launcher launcher;
@@ -119,9 +106,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	/* A full disk or a closed pipe below stdout must not look like success. */
 	if (fflush(stdout) != 0 && err.status == ST_OK)
 		code = cli_status_code(error_set(&err, ST_IO, MSG_stdout_failed));
-	print_error(&err);
-	log_flush();
-	error_release(&err);
+	cli_say_error(&err);
 	arena_release(&arena);
 	code = cli_signal ? 128 + cli_signal : code;
 	comm_tell_exit(code);

@@ -80,7 +80,7 @@ int run_follow(struct comm *comm, const struct options *o, struct error *err)
 	/* Silence of rank 0 is only sure when it also had time to call us lost. */
 	options.lost_after_s *= 2;
 	st = cluster_follow(&options, &all_alive, err);
-	run_leave(comm, all_alive && st == ST_OK, cli_status_code(st));
+	run_leave(comm, all_alive && st == ST_OK, cli_status_code(st), err);
 	arena_release(&arena);
 	return cli_status_code(st);
 }
@@ -175,8 +175,11 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	return st == ST_OK ? ended : st;
 }
 
-void run_leave(struct comm *comm, bool all_alive, int code)
+void run_leave(struct comm *comm, bool all_alive, int code, struct error *err)
 {
+	/* MPI_Finalize may be cut short by its deadline, and the process with it. */
+	msg_speak(msg_reader());
+	cli_say_error(err);
 	cli_leave = cli_leave || comm->size > 1;
 	comm->ops->close(comm, all_alive, CLOSE_S, code);
 }

@@ -17,8 +17,8 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
                      bool *all_alive, bool *begun, struct error *err);
 /* Of both kinds of run. */
 enum status run_open_journal(struct journal **journal, struct run_setup *s, struct error *err);
-/* Leaves the world. Where not all are alive the process must be left by _exit:
- * cli_leave says so to main. */
-void run_leave(struct comm *comm, bool all_alive, int code);
+/* Says the error and leaves the world. Where not all are alive the process must be
+ * left by _exit: cli_leave says so to main. */
+void run_leave(struct comm *comm, bool all_alive, int code, struct error *err);
 
 #endif

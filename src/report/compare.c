@@ -141,7 +141,7 @@ static void take_column(struct comparison *c, const struct scorecard *card, cons
 	for (int i = 0; i < card->n_criteria; i++) {
 		criteria[i] = card->criteria[i];
 		criteria[i].id = arena_str(c->arena, criteria[i].id);
-		criteria[i].title = arena_str(c->arena, criteria[i].title);
+		criteria[i].title = arena_str(c->arena, words_title(&criteria[i]));
 		criteria[i].subjects = NULL;
 	}
 }

@@ -78,7 +78,7 @@ static void criteria(struct page *p)
 		bool later = criterion_only_later(p->card, c);
 		struct str s = {0};
 
-		cell(p, tmpf("%s %s", c->id, c->title));
+		cell(p, tmpf("%s %s", c->id, words_title(c)));
 		cell(p, later ? msg_format(MSG_later) : words_verdict(c->verdict));
 		if (later)
 			criterion_later(&s, c);
@@ -136,7 +136,7 @@ static void troubles(struct page *p)
 				continue;
 			if (of++ == 0) {
 				str_add(p->out, "\n## ");
-				markdown_text(p->out, tmpf("%s %s", c->id, c->title));
+				markdown_text(p->out, tmpf("%s %s", c->id, words_title(c)));
 				str_add(p->out, "\n\n");
 			}
 			if (p->items && shown == p->items)

@@ -59,6 +59,20 @@ sed -i 's/\("profile_sha256": *"\)[0-9a-f]\{8\}/\100000000/' "$tmp/changed/run.j
 expect 0 zh report "$tmp/changed" --terminal --json "$tmp/both.json"
 says "验收标准 thousand-card 已不是"; one_line
 
+# --- side by side
+for l in zh en; do
+	expect 0 $l compare "$tmp/zh" "$tmp/en" --terminal --json "$tmp/c-$l.json" --csv "$tmp/c-$l.csv" --html "$tmp/c-$l.html"
+	[ $l = zh ] && prints "并列比较"
+	[ $l = en ] && prints "side by side"
+	expect 0 $l report "$tmp/zh" --markdown "$tmp/$l.md" --junit "$tmp/$l.xml"
+done
+cmp -s "$tmp/c-zh.json" "$tmp/c-en.json" || fail "JSON of a comparison depends on the language"
+cmp -s "$tmp/c-zh.csv" "$tmp/c-en.csv" || fail "CSV of a comparison depends on the language"
+cmp -s "$tmp/zh.xml" "$tmp/en.xml" || fail "JUnit depends on the language"
+grep -q "并列比较" "$tmp/c-zh.html" || fail "the page of a comparison is not Chinese"
+grep -q "算力真实性" "$tmp/zh.md" || fail "Markdown is not Chinese"
+has_chinese "$(cat "$tmp/c-en.html" "$tmp/en.md")" && fail "Chinese in an English page"
+
 # --- readings on standard output
 judged zh probe inventory
 all_ascii "$out" || fail "a reading is not English"

@@ -7,9 +7,11 @@
  *	mtu=N    of the second one's port (code of the standard, 3 is 1024)
  *	status=S every request from number `after` on ends so
  *	flip     one of them changes a byte   hang     they never end
+ *	card     the same on the second device that is opened, the card's
  *	ib       the port is InfiniBand, LID 7, which wants no GRH in RTR, or
  *	grh      wants one: its port says so, and RTR fails without
  *	after=N  0 unless given               first, second: only where that one asks */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -47,6 +49,7 @@ struct fabric {
 	struct {
 		pid_t pid;
 		uint64_t address, bytes;
+		uint64_t shift; /* to where it really is */
 	} memory[QPS];
 	struct shared_qp qps[QPS];
 };
@@ -65,9 +68,10 @@ struct double_cq {
 	int n_qps;
 };
 
-static struct ibv_device the_device = {.name = "mlx5_0"};
+static struct ibv_device devices[2] = {{.name = "mlx5_0"}, {.name = "mlx5_1"}};
 static struct fabric *fabric;
-static unsigned requests;
+static unsigned requests, opened;
+static int flipped;
 
 /* --- faults --------------------------------------------------------------------------- */
 
@@ -107,12 +111,12 @@ static int goes_wrong(void)
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
-	struct ibv_device **list = calloc(2, sizeof(*list));
+	struct ibv_device **list = calloc(3, sizeof(*list));
 
-	if (!fault("list"))
-		list[0] = &the_device;
+	for (int i = 0; i < 2 && !fault("list"); i++)
+		list[i] = &devices[i];
 	if (count)
-		*count = list[0] != NULL;
+		*count = list[0] ? 2 : 0;
 	return list;
 }
 
@@ -150,6 +154,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	fabric = mmap(NULL, sizeof(*fabric), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	requests = 0;
+	opened++;
+	flipped = 0;
 	context->device = device;
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = req_notify;
@@ -207,6 +213,20 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
+/* The memory of a double of a card is somewhere else than its addresses say. */
+static uint64_t shift_of(void *address, size_t bytes)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void *(*memory_at)(unsigned long long p, size_t bytes);
+	void *symbol = cuda ? dlsym(cuda, "memory_at") : NULL, *at;
+
+	if (!symbol)
+		return 0;
+	memcpy(&memory_at, &symbol, sizeof(symbol));
+	at = memory_at((uintptr_t)address, bytes);
+	return at ? (uint64_t)(uintptr_t)at - (uint64_t)(uintptr_t)address : 0;
+}
+
 #undef ibv_reg_mr
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int access)
 {
@@ -223,6 +243,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t bytes, int ac
 	fabric->memory[mr->rkey].pid = getpid();
 	fabric->memory[mr->rkey].address = (uintptr_t)address;
 	fabric->memory[mr->rkey].bytes = bytes;
+	fabric->memory[mr->rkey].shift = shift_of(address, bytes);
 	return mr;
 }
 
@@ -326,6 +347,11 @@ static void finish(struct double_qp *qp, const struct ibv_send_wr *wr, enum ibv_
 	                                                     .qp_num = qp->qp.qp_num};
 }
 
+static uint64_t real_address(const struct ibv_sge *part)
+{
+	return part->addr + fabric->memory[part->lkey % QPS].shift;
+}
+
 /* Between two processes as between two adapters. */
 static int copy(pid_t pid, uint64_t mine, uint64_t theirs, size_t bytes, int reads)
 {
@@ -350,7 +376,7 @@ static enum ibv_wc_status send_to(struct shared_qp *to, const struct ibv_sge *pa
 	slot = &to->wanted.slots[at % RING];
 	if (part->length > slot->bytes)
 		return IBV_WC_REM_INV_REQ_ERR;
-	if (!copy(to->pid, part->addr, slot->address, part->length, 0))
+	if (!copy(to->pid, real_address(part), slot->address, part->length, 0))
 		return IBV_WC_RETRY_EXC_ERR;
 	to->come.slots[atomic_load(&to->come.put) % RING] =
 		(struct slot){slot->id, 0, part->length};
@@ -372,7 +398,8 @@ static enum ibv_wc_status carry_out(struct double_qp *qp, const struct ibv_send_
 	if (key >= QPS || fabric->memory[key].pid != to->pid || at < from ||
 	    at + part->length > from + fabric->memory[key].bytes)
 		return IBV_WC_REM_ACCESS_ERR;
-	return copy(to->pid, part->addr, at, part->length, wr->opcode == IBV_WR_RDMA_READ)
+	return copy(to->pid, real_address(part), at + fabric->memory[key].shift, part->length,
+	            wr->opcode == IBV_WR_RDMA_READ)
 	               ? IBV_WC_SUCCESS
 	               : IBV_WC_RETRY_EXC_ERR;
 }
@@ -381,7 +408,7 @@ static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 {
 	struct double_qp *qp = (struct double_qp *)q;
 	int wrong = goes_wrong();
-	char *byte = (char *)(uintptr_t)wr->sg_list->addr + wr->sg_list->length / 2;
+	char *byte = (char *)(uintptr_t)real_address(wr->sg_list) + wr->sg_list->length / 2;
 	enum ibv_wc_status status;
 
 	(void)bad;
@@ -392,8 +419,11 @@ static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 		finish(qp, wr, (enum ibv_wc_status)number("status"));
 		return 0;
 	}
-	if (wrong && fault("flip") && wr->sg_list->length > 64)
+	if (wrong && !flipped && (fault("flip") || (fault("card") && opened > 1)) &&
+	    wr->sg_list->length > 64) {
+		flipped = 1;
 		*byte = (char)(*byte ^ 4);
+	}
 	status = carry_out(qp, wr);
 	finish(qp, wr, status);
 	return 0;
@@ -406,7 +436,7 @@ static int post_recv(struct ibv_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_w
 
 	(void)bad;
 	wanted->slots[atomic_load(&wanted->put) % RING] =
-		(struct slot){wr->wr_id, wr->sg_list->addr, wr->sg_list->length};
+		(struct slot){wr->wr_id, real_address(wr->sg_list), wr->sg_list->length};
 	atomic_fetch_add(&wanted->put, 1);
 	return 0;
 }

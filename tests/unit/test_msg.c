@@ -142,6 +142,14 @@ static void english_is_said_again(void **state)
 	assert_again("all cards of n017 - n018", "all cards of n017 - n018");
 	assert_again("a line a program printed", "a line a program printed");
 	assert_again("", "");
+	assert_again("27 min", "27 分钟");
+	assert_again("3 h 05 min", "3 小时 05 分");
+	assert_again("a min", "a min");
+	/* Each line by itself. */
+	assert_again("a and b have the same machine id: images that were copied\n"
+	             "b and c have the same machine id: images that were copied\n\nx",
+	             "a 和 b 的 machine id 相同：由同一镜像复制而来\n"
+	             "b 和 c 的 machine id 相同：由同一镜像复制而来\n\nx");
 	assert_again(": ", ": ");
 	assert_int_equal(msg_speak(LANGUAGE_EN), LANGUAGE_ZH);
 }
@@ -167,7 +175,7 @@ static bool says_again(enum msg id)
 	return same;
 }
 
-/* All but those that have next to no words, or the same as another. */
+/* All but those that have next to no words, several lines, or the same as another. */
 static void every_sentence_is_recognised(void **state)
 {
 	int sentences = 0, lost = 0;

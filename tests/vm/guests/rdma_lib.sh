@@ -13,6 +13,6 @@ soft_roce() {
 end() {
 	local rank=$1 address=$2 output=$3
 	shift 3
-	taskset -c "$((rank % $(nproc)))" timeout -s KILL 120 "$RDMA_END" "$rank" "$address" 7100 devices=rxe0 sizes=65536 qps=1 pings=200 \
-		depth=16 point_s=0.3 seconds=1 others_s=0.3 tcp_s=0 "$@" >"$output" 2>"$output.err"
+	taskset -c "$((rank % $(nproc)))" timeout -s KILL 45 "$RDMA_END" "$rank" "$address" 7100 \
+		devices=rxe0 sizes=65536 qps=1 pings=200 depth=16 point_s=0.3 seconds=1 others_s=0.3 tcp_s=0 "$@" >"$output" 2>"$output.err"
 }

@@ -37,6 +37,7 @@ ours() {
 
 messages=200
 for ((i = 0; i < PAIRS; i++)); do
+	say "turn $((i + 1)) of $PAIRS"
 	# Who is first changes from time to time.
 	if [ $((i % 2)) = 0 ]; then
 		ours
