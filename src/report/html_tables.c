@@ -251,7 +251,8 @@ static const struct reading **sorted(struct html *h)
 	const struct reading **all =
 		arena_array(&h->arena, (size_t)c->n_readings + 1, sizeof(*all));
 
-	memcpy(all, c->readings, (size_t)c->n_readings * sizeof(*all));
+	for (int64_t i = 0; i < c->n_readings; i++)
+		all[i] = c->readings[i];
 	qsort(all, (size_t)c->n_readings, sizeof(*all), by_metric);
 	return all;
 }
