@@ -15,7 +15,7 @@
 #define TABLE_RUNS 400 /* a cell of the published table */
 
 #ifdef __SANITIZE_ADDRESS__
-#define SOME_RUNS 30 /* for what the sanitizers see, not for the figures */
+#define SOME_RUNS 15 /* for what the sanitizers see, not for the figures */
 #else
 #define SOME_RUNS 100
 #endif
