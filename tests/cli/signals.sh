@@ -24,15 +24,22 @@ interrupt TERM "$tmp/term"
 [ $code = 143 ] || fail "SIGTERM: exit $code"
 expect 0 "$ASSAY" verify "$tmp/term"
 
+# A disk that others keep busy can be too slow for the guide: rejected, not incomplete.
+resume() {
+	"$ASSAY" run --resume "$tmp/int" >"$tmp/out" 2>"$tmp/err" </dev/null
+	code=$?
+	[ $code = 1 ] || [ $code = 2 ] || fail "resume: exit $code: $(tail -n 3 "$tmp/err")"
+}
+
 # What was not measured is tried again, with the same seed, as attempt 2.
-expect 2 "$ASSAY" run --resume "$tmp/int"
+resume
 grep '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl" | grep -q '"attempt":2' || fail "no second attempt"
 expect 0 "$ASSAY" verify "$tmp/int"
 prints "intact"
 prints_not "cut"
 # What is measured stays: a second resume leaves it alone.
 before=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
-expect 2 "$ASSAY" run --resume "$tmp/int"
+resume
 after=$(grep -c '"metric":"storage_read_iops"' "$tmp/int/readings.jsonl")
 [ "$before" = "$after" ] || fail "storage ran again: $before, $after"
 no_scratch "$tmp" || fail "scratch left after resume"
