@@ -103,11 +103,14 @@ probe() {
 	code=$?
 	err=$(cat "$file.err")
 }
-# holds OUT EXPRESSION...: see holds.py.
-holds() {
-	local name=$1 said
+# asked OUT EXPRESSION...: see holds.py; holds: or fail.
+asked() {
+	local name=$1
 	shift
-	said=$(python3 "$storage_dir/holds.py" "$tmp/$name.readings" "$@" 2>&1) || fail "$name: $said"
+	said=$(python3 "$storage_dir/holds.py" "$tmp/$name.readings" "$@" 2>&1)
+}
+holds() {
+	asked "$@" || fail "$1: $said"
 }
 
 # try NAME CHEAT-OPTIONS SETTINGS: $code, $took and the readings in $tmp/NAME.readings.

@@ -49,7 +49,12 @@ done
 
 # The page cache of the image answers: the disk below did not move.
 if loop_at "$tmp/cached" ext4 "$tmp/cached.img" 3G; then
-	look cached "$tmp/cached" 'value("storage_counter_ratio") < 0.9' "$told"
+	# What others read from that disk meanwhile counts too: one quiet moment of six.
+	for _ in $(seq 6); do
+		look cached "$tmp/cached" "$told"
+		asked cached 'value("storage_counter_ratio") < 0.9' && break
+	done
+	holds cached 'value("storage_counter_ratio") < 0.9'
 	# Too little room, however it came about.
 	fallocate -l 1500M "$tmp/cached/full"
 	probe full "$tmp/cached" $short
