@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "import/import.h"
 
 /* --- metrics ------------------------------------------------------------------ */
 
@@ -25,10 +26,12 @@ const struct metric_set *cli_metrics(void)
 {
 	static const struct metric *tables[64];
 	static struct metric_set set;
+	int n = 0;
 
 	if (!set.tables) {
-		for (int i = 0; probe_table[i] && i < 63; i++)
-			tables[i] = probe_table[i]->metrics;
+		for (int i = 0; probe_table[i] && n < 62; i++)
+			tables[n++] = probe_table[i]->metrics;
+		tables[n] = import_metrics;
 		set = (struct metric_set){.tables = tables, .planned = planned};
 	}
 	return &set;

@@ -64,8 +64,7 @@ static const char *absolute(struct arena *arena, const char *path)
 	return arena_strf(arena, "%s/%s", cwd, path);
 }
 
-/* The command as typed, quoted so that it can be pasted into a shell. */
-static const char *command_line(struct arena *arena, int argc, char *const *argv)
+const char *command_line(struct arena *arena, int argc, char *const *argv)
 {
 	struct str text = {0};
 	const char *kept;
