@@ -19,6 +19,7 @@ struct run_setup {
 	struct rundir earlier; /* --resume: what is there already */
 	bool earlier_open;
 	const char *profile_sha256;
+	const char *profile_text; /* canonical, kept with the run */
 	uint64_t seed;
 	double deadline_scale;
 };
