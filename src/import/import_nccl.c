@@ -133,27 +133,31 @@ struct columns {
 };
 
 /* "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time …" */
-static bool read_head(struct import *in, const char *line, struct columns *c)
+static bool read_head(struct import *in, const char *line, struct columns *head)
 {
 	const char *words[MAX_COLUMNS];
+	struct columns c = {-1, -1, -1, -1, -1, -1, -1, 0};
 	int n = import_split(in, line, words, MAX_COLUMNS), at = 0;
 
 	if (n < 6 || strcmp(words[0], "#") != 0 || strcmp(words[1], "size") != 0)
 		return false;
-	*c = (struct columns){-1, -1, -1, -1, -1, -1, -1, n - 1};
+	c.n = n - 1;
 	for (int i = 1; i < n; i++, at++) {
 		bool wrong = strcmp(words[i], "#wrong") == 0 || strcmp(words[i], "error") == 0;
-		int *to = strcmp(words[i], "size") == 0    ? &c->size
-		          : strcmp(words[i], "time") == 0  ? &c->time
-		          : strcmp(words[i], "algbw") == 0 ? &c->algbw
-		          : strcmp(words[i], "busbw") == 0 ? (c->busbw < 0 ? &c->busbw : &c->busbw2)
-		          : wrong                          ? (c->wrong < 0 ? &c->wrong : &c->wrong2)
+		int *to = strcmp(words[i], "size") == 0    ? &c.size
+		          : strcmp(words[i], "time") == 0  ? &c.time
+		          : strcmp(words[i], "algbw") == 0 ? &c.algbw
+		          : strcmp(words[i], "busbw") == 0 ? (c.busbw < 0 ? &c.busbw : &c.busbw2)
+		          : wrong                          ? (c.wrong < 0 ? &c.wrong : &c.wrong2)
 		                                           : NULL;
 
 		if (to && *to < 0)
 			*to = at;
 	}
-	return c->time >= 0 && c->algbw >= 0 && c->busbw >= 0;
+	if (c.time < 0 || c.algbw < 0 || c.busbw < 0)
+		return false;
+	*head = c;
+	return true;
 }
 
 static void add_wrong(struct test *t, const char *word)

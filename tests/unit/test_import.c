@@ -222,6 +222,14 @@ static void test_unknown(void **state)
 	        "ended with error 5");
 }
 
+/* A table whose head lacks a column has no rows that could be read. */
+static void test_head(void **state)
+{
+	(void)state;
+	refused("nccl-all-reduce.txt", NULL, "     time   algbw", "     tame   algbw", true, ST_PARSE,
+	        "nothing in it is a figure");
+}
+
 /* A file that does not say whom it is about is no guess. */
 static void test_not_told(void **state)
 {
@@ -310,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_taken),         cmocka_unit_test(test_says_more),
 		cmocka_unit_test(test_unknown),       cmocka_unit_test(test_not_told),
 		cmocka_unit_test(test_perftest_asks), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_head),
 		cmocka_unit_test(test_any_bytes),
 	};
 
