@@ -488,7 +488,7 @@ static const struct metric metrics[] = {
 	{"sw_driver_fits", "1", BETTER_NEITHER, SUBJECT_ENVIRONMENT, BACKEND_ANY,
          "1 if kernel driver, libcuda and the frameworks' CUDA and card builds fit, else 0"},
 	{"sw_preinstalled_share", "1", BETTER_HIGHER, SUBJECT_ENVIRONMENT, BACKEND_ANY,
-         "required frameworks and drivers older than the first log-in / required ones"},
+         "required frameworks and driver older than the first use of the machine / those found"},
 	TEXT_METRIC("sw_part_kernel", PART_FORMULA),
 	TEXT_METRIC("sw_part_modules", PART_FORMULA),
 	TEXT_METRIC("sw_part_gpu", PART_FORMULA),

@@ -1,4 +1,6 @@
-/* Whether what the guides want pre-installed was there before the customer came. The
+/* Whether what the guides want pre-installed was there before the customer came. Only
+ * what is found counts: what is missing fails where it should run, and may lie in an
+ * image that is not ours to open. The
  * clock starts where the machine was first used: by what was stated, by the marks a
  * first boot leaves, in a container by its start. Without any of these nothing is
  * claimed; an installation of this morning would else pass as the provider's. */
@@ -121,7 +123,7 @@ static void count_frameworks(struct sw_scan *s, const struct sw_framework *list,
 		bool older = false, known = false;
 		int64_t oldest = 0, when;
 
-		if (!list[i].required)
+		if (!list[i].required || !list[i].n_copies)
 			continue;
 		for (int c = 0; c < list[i].n_copies; c++)
 			if (copy_time(s, &list[i].copies[c], &when) && (!known || when < oldest)) {
@@ -176,20 +178,24 @@ enum status sw_emit_preinstalled(struct sw_scan *s, const struct sw_system *sys,
 	json_put_string(&j, "known_by", by);
 	json_array_begin(&j, "required");
 	count_frameworks(s, frameworks, since, &j, &n);
-	if (sys->nvidia.n_cards > 0) {
-		bool known = driver_time(s, &when),
-		     older = known ? when < since : sys->driver != NULL;
+	if (sys->nvidia.n_cards > 0 && sys->driver) {
+		bool known = driver_time(s, &when), older = !known || when < since;
 
 		n.due++;
 		n.older += older;
-		put_row(&j, "NVIDIA driver", sys->driver != NULL, older, known, known ? when : 0);
+		put_row(&j, "NVIDIA driver", true, older, known, known ? when : 0);
 	}
 	json_array_end(&j);
 	json_object_end(&j);
-	r.outcome = OUTCOME_MEASURED;
-	r.value_kind = VALUE_NUMBER;
-	r.value = (double)n.older / n.due;
 	r.params = arena_str(s->arena, text.data);
+	if (n.due) {
+		r.outcome = OUTCOME_MEASURED;
+		r.value_kind = VALUE_NUMBER;
+		r.value = (double)n.older / n.due;
+	} else {
+		reason_set(s->ctx, &r.reason, MSG_sw_none, "PyTorch, DeepSpeed or Megatron-core",
+		           tmpf("%d", s->n_places));
+	}
 	str_release(&text);
 	str_release(&time);
 	return s->ctx->emit(s->ctx, &r);

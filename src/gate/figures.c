@@ -166,6 +166,7 @@ struct groups {
 	int64_t now_end, base_end[GATE_BASELINES];
 	bool counting; /* first pass: how many figures there are to compare */
 	int figures;
+	int common; /* metrics measured in both, words too */
 	struct arena scratch;
 };
 
@@ -207,6 +208,7 @@ static void compare_outcomes(struct groups *x, const struct reading *like)
 		failing += t.failed > 0;
 		whole += t.measured > 0 && !t.missing && !t.failed;
 	}
+	x->common += now.measured && with;
 	if (now.failure && with && !failing)
 		gate_add(x->g, GATE_FAILURE, GATE_WATCH, name,
 		         say(MSG_gate_failure, name,
@@ -272,11 +274,10 @@ enum status gate_figures(struct gate *g, struct error *err)
 	x->counting = true;
 	walk(x);
 	x->counting = false;
-	if (x->figures)
-		walk(x);
+	walk(x);
 	arena_release(&x->scratch);
 	g->compared = x->figures;
-	if (!x->figures)
+	if (!x->common)
 		return error_set(err, ST_USAGE, MSG_gate_no_common, g->now->path, g->base[0].path);
 	return ST_OK;
 }
