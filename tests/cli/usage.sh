@@ -6,7 +6,7 @@ expect 0 "$ASSAY" --help
 prints "assay COMMAND"
 expect 0 "$ASSAY" --version
 prints "assay 0."
-for c in run list probe score report verify; do
+for c in run list probe score report compare verify gate baseline ledger; do
 	expect 0 "$ASSAY" $c --help
 	prints "Usage: assay $c"
 	prints "--help"
