@@ -168,7 +168,7 @@ enum status sw_emit_preinstalled(struct sw_scan *s, const struct sw_system *sys,
 	struct json_out j = json_writer(&text, 0);
 	struct count n = {0};
 	int64_t since, when;
-	const char *by;
+	const char *by = NULL;
 
 	if (!when_first_used(s, &since, &by, &r))
 		return s->ctx->emit(s->ctx, &r);
