@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/unit.h"
 #include "cli/cli.h"
+#include "cli/deploy.h"
 #include "cli/outputs.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -27,6 +28,9 @@ static const struct option_row rows[] = {
 	{"budget", OPTION_WORD, NULL, 0, 0, "quick|standard|soak", MSG_opt_budget},
 	{"set", OPTION_EACH, "probe.key=value", 0, 0, NULL, MSG_opt_set},
 	{"suite", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_suite},
+	{"ordered-at", OPTION_TEXT, "TIME", 0, 0, NULL, MSG_opt_ordered_at},
+	{"manual-steps", OPTION_INT, "N", 0, 100000, NULL, MSG_opt_manual_steps},
+	{"scale-log", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_scale_log},
 	{"vendor", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_vendor},
 	{"pairs", OPTION_WORD, NULL, 0, 0, "sample|all", MSG_opt_pairs},
 	{"lost-after", OPTION_INT, "SECONDS", 1, 3600, NULL, MSG_opt_lost_after},
@@ -46,23 +50,32 @@ static const struct option_row rows[] = {
 
 /* --- storing --------------------------------------------------------------------- */
 
+struct saving {
+	struct journal *journal;
+	struct deploy *deploy;
+};
+
 static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
 {
-	return journal_append(arg, line, len, err);
+	const struct saving *s = arg;
+
+	deploy_hear(s->deploy, line, len);
+	return journal_append(s->journal, line, len, err);
 }
 
 static enum status store_work(void *arg, const char *work, struct error *err)
 {
-	return journal_work_done(arg, work, err);
+	return journal_work_done(((struct saving *)arg)->journal, work, err);
 }
 
 static enum status store_sync(void *arg, struct error *err)
 {
-	return journal_sync(arg, err);
+	return journal_sync(((struct saving *)arg)->journal, err);
 }
 
 static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
 {
+	struct saving saving = {journal, deploy_open(s)};
 	struct progress_view view;
 	struct coord_result result;
 	struct coord_options options = {
@@ -76,7 +89,7 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 		.store = store_line,
 		.store_work = store_work,
 		.store_sync = store_sync,
-		.store_arg = journal,
+		.store_arg = &saving,
 		.view = progress_event,
 		.view_arg = &view,
 	};
@@ -85,6 +98,9 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 	progress_init(&view);
 	st = coord_run(&result, &options, err);
+	if (st == ST_OK)
+		st = deploy_tell(saving.deploy, store_line, &saving, err);
+	deploy_close(saving.deploy);
 	progress_end(&view);
 	ended = journal_close(journal, st == ST_INTERRUPTED, digest, err);
 	return st == ST_OK ? ended : st;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/deploy.h"
 #include "cli/suite.h"
 
 #ifndef ASSAY_BUILD
@@ -158,6 +159,24 @@ static enum status parse_settings(struct run_setup *s, struct error *err)
 	return st;
 }
 
+/* What the customer knows of the deployment, as settings of the probe that has its
+ * figures. */
+static int add_deployment(struct run_setup *s, const struct options *o, const char **all, int n)
+{
+	const char *log = option_text(o, "scale-log", NULL);
+
+	if (option_given(o, "ordered-at"))
+		all[n++] = arena_strf(&s->arena, "frameworks.ordered_at=%s",
+		                      option_text(o, "ordered-at", ""));
+	if (option_given(o, "manual-steps"))
+		all[n++] = arena_strf(&s->arena, "frameworks.manual_steps=%s",
+		                      option_text(o, "manual-steps", ""));
+	if (log)
+		all[n++] =
+			arena_strf(&s->arena, "frameworks.scale_log=%s", absolute(&s->arena, log));
+	return n;
+}
+
 /* Of two settings of one key the last holds: a suite's give way. --storage-size is
  * the short form of a setting. */
 static enum status gather_settings(struct run_setup *s, const struct options *o, struct error *err)
@@ -173,7 +192,7 @@ static enum status gather_settings(struct run_setup *s, const struct options *o,
 		st = suite_read(&s->arena, suite, &kept, &n_kept, err);
 	if (st != ST_OK)
 		return st;
-	all = arena_array(&s->arena, (size_t)(n_kept + n) + 2, sizeof(*all));
+	all = arena_array(&s->arena, (size_t)(n_kept + n) + 5, sizeof(*all));
 	for (int i = 0; i < n_kept; i++)
 		all[i] = kept[i];
 	for (int i = 0; i < n; i++)
@@ -181,6 +200,7 @@ static enum status gather_settings(struct run_setup *s, const struct options *o,
 	n += n_kept;
 	if (size)
 		all[n++] = arena_strf(&s->arena, "storage.size=%s", size);
+	n = add_deployment(s, o, all, n);
 	s->info.settings = all;
 	s->info.n_settings = n;
 	return ST_OK;
@@ -232,10 +252,10 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 /* A resume keeps what run.json says: another plan would be another run. */
 static enum status resumed_run(struct run_setup *s, const struct options *o, struct error *err)
 {
-	static const char *const fixed[] = {"profile", "nodes",     "cards",        "storage",
-	                                    "only",    "skip",      "budget",       "vendor",
-	                                    "out",     "set",       "storage-size", "suite",
-	                                    "waive",   "waived-by", "reason"};
+	static const char *const fixed[] = {
+		"profile", "nodes",     "cards",  "storage",    "only",         "skip",
+		"budget",  "vendor",    "out",    "set",        "storage-size", "suite",
+		"waive",   "waived-by", "reason", "ordered-at", "manual-steps", "scale-log"};
 	enum status st;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
@@ -276,6 +296,8 @@ enum status run_setup_make(struct run_setup *s, const struct options *o, int arg
 	if (st != ST_OK)
 		return st;
 	st = parse_settings(s, err);
+	if (st == ST_OK)
+		st = deploy_check(s, err);
 	if (st != ST_OK)
 		return st;
 	if (!s->resume) {

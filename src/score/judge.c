@@ -116,7 +116,11 @@ bool judge_take(struct judging *j, const struct resolved *rr, const struct entry
 	f->evidence = r;
 	f->point = rr->rule->at_point && !s->star ? r->point : NULL;
 	if (r->outcome != OUTCOME_MEASURED && !only_stated(r)) {
-		settle(f, outcome_verdict(rr->rule, r), r->reason);
+		/* Declared and not even a figure: at most somebody's word, which is missing. */
+		settle(f,
+		       r->origin == ORIGIN_DECLARED ? VERDICT_STATED_ONLY
+		                                    : outcome_verdict(rr->rule, r),
+		       r->reason);
 		return false;
 	}
 	if (s->star) {
