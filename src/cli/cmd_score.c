@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/evidence.h"
 #include "cli/language.h"
 
 static const struct option_row score_rows[] = {
@@ -10,6 +11,7 @@ static const struct option_row score_rows[] = {
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -23,6 +25,7 @@ static const struct option_row report_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -34,6 +37,7 @@ static struct judge_request request_of(const struct options *o)
 		.config_dir = option_text(o, "config-dir", NULL),
 		.stage = strcmp(option_text(o, "stage", "delivery"), "period") == 0 ? RULE_PERIOD
 	                                                                            : RULE_DELIVERY,
+		.evidence = o,
 	};
 }
 
