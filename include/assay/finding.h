@@ -175,6 +175,13 @@ struct pair_cover {
 	int64_t again;      /* of those, read more than once */
 };
 
+/* A file that was judged beside the run: a log, a quote, a bill. */
+struct evidence_file {
+	const char *kind, *file; /* "bill"; the path as given */
+	const char *sha256;      /* 64 hex digits */
+	int64_t bytes;
+};
+
 struct scorecard {
 	const char *profile; /* name */
 	const char *profile_sha256;
@@ -221,6 +228,8 @@ struct scorecard {
 	int n_waivers;
 	int waivers_used;              /* those that decide something */
 	enum overall overall_unwaived; /* without them; of a simulated run what it would be */
+	const struct evidence_file *evidence;
+	int n_evidence;
 };
 
 const char *verdict_name(enum verdict verdict);

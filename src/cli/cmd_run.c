@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "cli/cli.h"
 #include "cli/deploy.h"
+#include "cli/evidence.h"
 #include "cli/outputs.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -45,6 +46,7 @@ static const struct option_row rows[] = {
 	{"sys-root", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_sys_root},
 	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -113,7 +115,8 @@ static int judge(struct run_setup *s, struct outputs *outputs, const struct opti
                  struct error *err)
 {
 	struct judge_request request = {.dir = s->dir,
-	                                .config_dir = option_text(o, "config-dir", NULL)};
+	                                .config_dir = option_text(o, "config-dir", NULL),
+	                                .evidence = o};
 	struct str json = {0}, html = {0};
 	int code = 0;
 	enum status st;

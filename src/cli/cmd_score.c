@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/evidence.h"
 #include "cli/outputs.h"
 
 static const struct option_row score_rows[] = {
@@ -16,6 +17,7 @@ static const struct option_row score_rows[] = {
 	{"waived-by", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_waived_by},
 	{"no-waivers", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_no_waivers},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -24,6 +26,7 @@ static const struct option_row report_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -35,6 +38,7 @@ static struct judge_request request_of(const struct options *o)
 		.config_dir = option_text(o, "config-dir", NULL),
 		.stage = strcmp(option_text(o, "stage", "delivery"), "period") == 0 ? RULE_PERIOD
 	                                                                            : RULE_DELIVERY,
+		.evidence = o,
 	};
 }
 

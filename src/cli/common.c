@@ -14,9 +14,19 @@
 #include "base/log.h"
 #include "base/sha256.h"
 #include "cli/cli.h"
+#include "cli/evidence.h"
 #include "import/import.h"
 
 /* --- metrics ------------------------------------------------------------------ */
+
+/* What papers and logs tell, bench/evidence.def. */
+static const struct metric of_evidence[] = {
+#define EVIDENCE(name, unit, better, subject, formula)                                             \
+	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_EVIDENCE, formula},
+#include "evidence.def"
+#undef EVIDENCE
+	{0},
+};
 
 static const struct metric planned[] = {
 #define PLANNED(name, unit, better, subject, backend, formula)                                     \
@@ -33,9 +43,10 @@ const struct metric_set *cli_metrics(void)
 	int n = 0;
 
 	if (!set.tables) {
-		for (int i = 0; probe_table[i] && n < 62; i++)
+		tables[n++] = of_evidence;
+		tables[n++] = import_metrics;
+		for (int i = 0; probe_table[i] && n < 63; i++)
 			tables[n++] = probe_table[i]->metrics;
-		tables[n] = import_metrics;
 		set = (struct metric_set){.tables = tables, .planned = planned};
 	}
 	return &set;
@@ -138,6 +149,8 @@ static enum status gather_waivers(struct judged *j, const struct judge_request *
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
+	const struct evidence_file *files = NULL;
+	int n_files = 0;
 	enum status st;
 
 	*j = (struct judged){0};
@@ -156,7 +169,15 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	options.waivers = j->waivers.items;
 	options.n_waivers = j->waivers.n;
-	return score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options, err);
+	if (request->evidence)
+		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
+		                   &n_files, err);
+	if (st == ST_OK)
+		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
+		               err);
+	j->card.evidence = files;
+	j->card.n_evidence = n_files;
+	return st;
 }
 
 void cli_judged_release(struct judged *j)
