@@ -14,7 +14,7 @@
 #endif
 
 extern const struct command command_list, command_run, command_probe, command_score, command_report,
-	command_compare, command_verify;
+	command_compare, command_verify, command_availability;
 
 /* Metrics of all built probes and the planned ones. */
 const struct metric_set *cli_metrics(void);
@@ -61,6 +61,10 @@ enum status cli_write_text(const char *file, const struct str *text, struct erro
 
 /* What a run is judged by when no profile was named. */
 #define DEFAULT_PROFILE "thousand-card"
+
+/* A number within min..max; *value stays where the option was not given. */
+enum status option_real(const struct options *o, const char *name, double min, double max,
+                        double *value, struct error *err);
 
 /* The exit code that fits a status that ended a command. */
 int cli_status_code(enum status st);
