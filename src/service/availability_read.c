@@ -40,6 +40,9 @@ static enum status take_beat(void *arg, const struct heartbeat *b, int64_t line,
 {
 	(void)line;
 	(void)err;
+	/* Of the file, not of a node. */
+	if (b->kind == BEAT_SEAL)
+		return ST_OK;
 	observed_beat(stream_of(arg, b), b);
 	return ST_OK;
 }

@@ -202,8 +202,6 @@ static void note_beat(struct observed *o, const struct heartbeat *b)
 
 void observed_beat(struct observed *o, const struct heartbeat *b)
 {
-	if (b->kind == BEAT_SEAL)
-		return;
 	if (!o->period_ns)
 		o->period_ns = DEFAULT_PERIOD_NS;
 	if (o->begun && strcmp(o->boot_id, b->boot_id) == 0)

@@ -83,7 +83,9 @@ static inline void log_save(struct made_log *log, const char *dir, const char *n
 
 static inline char *fresh_dir(void)
 {
-	char *dir = strdup("/tmp/assay-service-XXXXXX");
+	/* In memory where there is such a place: each beat is synced. */
+	char *dir = strdup(access("/dev/shm", W_OK) == 0 ? "/dev/shm/assay-service-XXXXXX"
+	                                                 : "/tmp/assay-service-XXXXXX");
 
 	if (!mkdtemp(dir))
 		abort();
