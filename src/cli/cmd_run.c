@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/unit.h"
 #include "cli/cli.h"
+#include "cli/model.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/run_cluster.h"
@@ -37,6 +38,8 @@ static const struct option_row rows[] = {
 	{"sys-root", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_sys_root},
 	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
@@ -130,6 +133,8 @@ static int judge(struct run_setup *s, const struct options *o, struct error *err
 		st = cli_write_report("terminal", "-", &j.card, &terminal, err);
 	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
 	if (st == ST_OK)
+		model_say(&j.run, o);
+	if (st == ST_OK)
 		save_scorecard(&j, &request);
 	cli_judged_release(&j);
 	return code;
@@ -178,8 +183,10 @@ static int run_planned(struct run_setup *s, const struct options *o, struct comm
 static int dry_run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {.dry = true};
-	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
+	enum status st = model_check(o, err);
 
+	if (st == ST_OK)
+		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	msg_speak(msg_reader());
 	if (st == ST_OK && s.request.cluster)
 		plan_print_cluster(stdout, &s, strcmp(option_text(o, "pairs", ""), "all") == 0);
@@ -206,7 +213,9 @@ static int run(const struct options *o, struct error *err)
 	if (comm->rank > 0)
 		return run_follow(comm, o, err);
 	s.world = comm->size;
-	st = run_setup_make(&s, o, o->argc, o->argv, err);
+	st = model_check(o, err);
+	if (st == ST_OK)
+		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	code = cli_status_code(st);
 	if (st == ST_OK) {
 		code = run_planned(&s, o, comm, err);

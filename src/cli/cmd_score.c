@@ -4,12 +4,15 @@
 
 #include "cli/cli.h"
 #include "cli/language.h"
+#include "cli/model.h"
 
 static const struct option_row score_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
@@ -41,12 +44,16 @@ static int score(const struct options *o, struct error *err)
 {
 	struct judge_request request = request_of(o);
 	struct report_options options = cli_report_options();
-	struct judged j;
-	enum status st = cli_judge(&j, &request, err);
+	struct judged j = {0};
+	enum status st = model_check(o, err);
 	int code;
 
 	if (st == ST_OK)
+		st = cli_judge(&j, &request, err);
+	if (st == ST_OK)
 		st = cli_write_report("terminal", "-", &j.card, &options, err);
+	if (st == ST_OK)
+		model_say(&j.run, o);
 	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
 	cli_judged_release(&j);
 	return code;

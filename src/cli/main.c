@@ -16,8 +16,17 @@
 
 /* To add a command: its file, a line in cli.h, a line here. */
 static const struct command *const commands[] = {
-	&command_run,     &command_list,   &command_probe, &command_score,        &command_report,
-	&command_compare, &command_verify, &command_watch, &command_availability, NULL,
+	&command_run,
+	&command_list,
+	&command_probe,
+	&command_score,
+	&command_report,
+	&command_compare,
+	&command_verify,
+	&command_watch,
+	&command_availability,
+	&command_estimate,
+	NULL,
 };
 
 static void print_help(FILE *to)
