@@ -51,6 +51,8 @@ struct judge_request {
 	bool again;                      /* what there is to note was said the first time */
 	const struct waiver_list *grant; /* more waivers than the run has, or NULL */
 	bool drop_granted;               /* without those that were granted after it */
+	/* Where the command has EVIDENCE_OPTIONS; else NULL. */
+	const struct options *evidence;
 };
 
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err);
@@ -72,6 +74,10 @@ enum status cli_profile_of(struct profile **out, const struct rundir *run, const
 #define DEFAULT_PROFILE "thousand-card"
 /* Where a run keeps its profile, in the canonical form. */
 #define PROFILE_FILE "profile.json"
+
+/* A number within min..max; *value stays where the option was not given. */
+enum status option_real(const struct options *o, const char *name, double min, double max,
+                        double *value, struct error *err);
 
 /* The exit code that fits a status that ended a command. */
 int cli_status_code(enum status st);

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/deploy.h"
 #include "cli/evidence.h"
+#include "cli/model.h"
 #include "cli/outputs.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
@@ -47,6 +48,8 @@ static const struct option_row rows[] = {
 	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	EVIDENCE_OPTIONS,
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
@@ -114,9 +117,8 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 static int judge(struct run_setup *s, struct outputs *outputs, const struct options *o,
                  struct error *err)
 {
-	struct judge_request request = {.dir = s->dir,
-	                                .config_dir = option_text(o, "config-dir", NULL),
-	                                .evidence = o};
+	struct judge_request request = {
+		.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL), .evidence = o};
 	struct str json = {0}, html = {0};
 	int code = 0;
 	enum status st;
@@ -126,6 +128,8 @@ static int judge(struct run_setup *s, struct outputs *outputs, const struct opti
 	st = outputs_of_run(outputs, &request, option_given(o, "strict"), &code, err);
 	if (st == ST_OK && outputs->terminal)
 		printf("  %s\n", say(MSG_run_details, html.data));
+	if (st == ST_OK && outputs->terminal)
+		model_say(s->dir, o);
 	str_release(&json);
 	str_release(&html);
 	return st == ST_OK ? code : cli_status_code(st);
@@ -174,8 +178,10 @@ static int run_planned(struct run_setup *s, struct outputs *outputs, const struc
 static int dry_run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {.dry = true};
-	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
+	enum status st = model_check(o, err);
 
+	if (st == ST_OK)
+		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	msg_speak(msg_reader());
 	if (st == ST_OK && s.request.cluster)
 		plan_print_cluster(stdout, &s, strcmp(option_text(o, "pairs", ""), "all") == 0);
@@ -204,6 +210,8 @@ static int run(const struct options *o, struct error *err)
 		return run_follow(comm, o, err);
 	s.world = comm->size;
 	st = outputs_parse(&outputs, o, OUTPUTS_ALL, true, err);
+	if (st == ST_OK)
+		st = model_check(o, err);
 	if (st == ST_OK)
 		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	code = cli_status_code(st);

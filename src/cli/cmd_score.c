@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
+#include "cli/model.h"
 #include "cli/outputs.h"
 
 static const struct option_row score_rows[] = {
@@ -18,6 +19,8 @@ static const struct option_row score_rows[] = {
 	{"no-waivers", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_no_waivers},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
 	EVIDENCE_OPTIONS,
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
@@ -124,11 +127,15 @@ static int score(const struct options *o, struct error *err)
 	enum status st = outputs_parse(&outputs, o, OUTPUTS_ALL, true, err);
 
 	if (st == ST_OK)
+		st = model_check(o, err);
+	if (st == ST_OK)
 		st = take_waivers(o, &request, &changed, err);
 	if (changed)
 		outputs_add(&outputs, "json", path_join(&saved, request.dir, "scorecard.json"));
 	if (st == ST_OK)
 		st = outputs_of_run(&outputs, &request, option_given(o, "strict"), &code, err);
+	if (st == ST_OK && outputs.terminal)
+		model_say(request.dir, o);
 	str_release(&saved);
 	return st == ST_OK ? code : cli_status_code(st);
 }

@@ -219,7 +219,23 @@ def idle(family, timed):
     say(f"an idle rank, {family}", f"{max(shares):.2f} % of a core, {max(sizes):.0f} MB (bars 1 %, 30 MB; the worst of 4)")
 
 
-for part in (start_time, score, cluster, gemm, membw, fio):
+# --- the watch -------------------------------------------------------------------------
+
+def watch():
+    """A minute at ten times the usual pace with 125 peers, and what its log costs to read."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        peers = os.path.join(d, "peers")
+        with open(peers, "w") as f:
+            f.writelines(f"n{i:03}=127.0.0.1:1\n" for i in range(125))
+        run = subprocess.Popen([ASSAY, "watch", "--out", os.path.join(d, "w"), "--node", "n", "--period", "1",
+                                "--probe-every", "30", "--for", "60", "--peers", peers], stdout=subprocess.DEVNULL)
+        _, _, used = os.wait4(run.pid, 0)
+        cpu = (used.ru_utime + used.ru_stime) / 60
+        say("watch, a beat a second, 125 peers", f"{cpu:.2%} of a core, {used.ru_maxrss / 1024:.0f} MiB "
+            "(bars 1 %, 30 MB, at a beat in 10 s; with its probes)")
+
+
+for part in (start_time, score, watch, cluster, gemm, membw, fio):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:
