@@ -32,8 +32,9 @@ int training_buckets(struct arena *arena, const struct training_shape *shape, si
 		for (size_t p = 0; p < parts; p++)
 			(*buckets)[n++] = (struct training_bucket){
 				.first = first + count * p / parts / 4 * 4,
-				.count = (p + 1 == parts ? count : count * (p + 1) / parts / 4 * 4) -
-			                 count * p / parts / 4 * 4,
+				.count =
+					(p + 1 == parts ? count : count * (p + 1) / parts / 4 * 4) -
+					count * p / parts / 4 * 4,
 				.layer = low};
 	}
 	return n;

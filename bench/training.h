@@ -150,8 +150,7 @@ double training_clock(const struct training_node *node);
 bool training_because(struct training_node *node, enum outcome outcome, enum msg id,
                       const char *const *args);
 #define because(node, outcome, id, ...)                                                            \
-	training_because(node, outcome, id,                                                        \
-	                 (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+	training_because(node, outcome, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* --- what is found, and said ------------------------------------------------------------- */
 
@@ -163,7 +162,7 @@ struct training_size {
 	double products_s;                   /* pace of the slowest card's products */
 	double work_ratio;                   /* products with sums beside / without */
 	double overlap;
-	double weak, strong, of_node;        /* efficiencies */
+	double weak, strong, of_node; /* efficiencies */
 	int strong_tokens;
 	struct scaling_loss loss;
 	double *steps; /* of the job */
@@ -179,7 +178,7 @@ struct training_lead {
 	int tokens, steps, warm;
 	int strong_cards; /* whose tokens all cards share in strong scaling */
 	double base_s, serial_s;
-	double node_s;     /* by which sums within a node lengthen its step: median node */
+	double node_s; /* by which sums within a node lengthen its step: median node */
 	double node_step_s;
 	struct training_size sizes[TRAINING_SIZES_MOST];
 	int n_sizes;

@@ -28,8 +28,7 @@ static struct cards *cards_of(struct training_node *node)
 static enum status take_step(struct cards *t, team_step *step, void *arg, struct error *err)
 {
 	struct probe_ctx *ctx = t->node->ctx;
-	double limit_s = 2 * ctx->param_real(ctx, "timeout_s") +
-	                 2 * ctx->param_real(ctx, "run_s");
+	double limit_s = 2 * ctx->param_real(ctx, "timeout_s") + 2 * ctx->param_real(ctx, "run_s");
 
 	t->c.team.limit_ns = (int64_t)(limit_s * 1e9);
 	return team_run(&t->c.team, step, arg, -1, -1, err);
@@ -47,8 +46,7 @@ static bool all_wait(const struct cards *t)
 static bool failed(struct cards *t, struct error *err)
 {
 	struct training_node *node = t->node;
-	const struct gpu_cause *fault =
-		t->c.nccl.fault ? t->c.nccl.fault : t->c.team.cuda.fault;
+	const struct gpu_cause *fault = t->c.nccl.fault ? t->c.nccl.fault : t->c.team.cuda.fault;
 	int at = t->c.team.at;
 	enum outcome outcome = err->status == ST_TIMEOUT && !t->c.cut ? OUTCOME_TIMED_OUT
 	                       : fault                                ? fault->outcome
@@ -96,9 +94,9 @@ static enum status make_kernels(struct cards *t, int i, struct error *err)
 		st = device_cuda_kernel(dev, "assay_triad", &t->work[i].triad, err);
 	if (st == ST_OK)
 		st = device_cuda_kernel(dev, "assay_pattern_write", &t->c.rank[i].write, err);
-	return st == ST_OK ? device_cuda_kernel(dev, "assay_pattern_check", &t->c.rank[i].check,
-	                                        err)
-	                   : st;
+	return st == ST_OK
+	               ? device_cuda_kernel(dev, "assay_pattern_check", &t->c.rank[i].check, err)
+	               : st;
 }
 
 /* The same numbers on all cards and in all layers: what is in them decides on power
@@ -182,8 +180,8 @@ static bool all_work(struct cards *t)
 			return because(t->node, t->c.team.cards[i].outcome, MSG_card_refused,
 			               t->c.team.cards[i].id, t->c.team.cards[i].why);
 	if (t->c.n > TRAINING_CARDS_MOST)
-		return because(t->node, OUTCOME_NOT_MEASURED, MSG_training_many,
-		               tmpf("%d", t->c.n), tmpf("%d", TRAINING_CARDS_MOST));
+		return because(t->node, OUTCOME_NOT_MEASURED, MSG_training_many, tmpf("%d", t->c.n),
+		               tmpf("%d", TRAINING_CARDS_MOST));
 	return true;
 }
 
@@ -222,8 +220,7 @@ static void list_cards(const struct cards *t, struct training_answer *out)
 	out->cards = arena_array(t->c.ctx->arena, (size_t)t->c.n, sizeof(*out->cards));
 	for (int i = 0; i < t->c.n; i++)
 		out->cards[i] = (struct training_card){.id = t->c.team.cards[i].id,
-		                                       .index =
-		                                               t->c.team.cards[i].unit.card.index};
+		                                       .index = t->c.team.cards[i].unit.card.index};
 }
 
 /* Others are waited for by the machine's clock, whatever that of doubles says. Pauses

@@ -52,10 +52,10 @@ static enum status fill_card(struct cards *t, int card, struct error *err)
 	uint32_t kind = constant(t, rank) ? PATTERN_CONSTANT : PATTERN_ADDRESS;
 	enum status st = team_use(&t->c.team, card, err);
 
-	return st == ST_OK ? device_cuda_wide(t->c.team.cards[card].dev, t->c.rank[card].write,
-	                                      (void *[]){&at, &n, &kind, &base, &base, &invert},
-	                                      err)
-	                   : st;
+	return st == ST_OK
+	               ? device_cuda_wide(t->c.team.cards[card].dev, t->c.rank[card].write,
+	                                  (void *[]){&at, &n, &kind, &base, &base, &invert}, err)
+	               : st;
 }
 
 static enum status compare_card(struct cards *t, int card, uint64_t *wrong, struct error *err)

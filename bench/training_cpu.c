@@ -13,8 +13,8 @@
 #include "stats/samples.h"
 #include "training.h"
 
-#define SOCKET  CPU_SOCKET_PREFIX "0"
-#define VALUES  16 /* that an element of a check may have */
+#define SOCKET   CPU_SOCKET_PREFIX "0"
+#define VALUES   16 /* that an element of a check may have */
 #define MOMENTUM 0.5F
 
 /* Sums under way: buckets in their order, as they become whole. */
@@ -98,12 +98,12 @@ static bool cpus_ready(struct training_node *node, struct training_answer *out)
 		st = make_room(c, &err);
 	if (st != ST_OK)
 		return because_error(node, MSG_training_cause, &err);
-	c->elements = (size_t)node->shape.layers * (size_t)node->shape.width *
-	              (size_t)node->shape.width;
+	c->elements =
+		(size_t)node->shape.layers * (size_t)node->shape.width * (size_t)node->shape.width;
 	c->n_buckets = training_buckets(ctx->arena, &node->shape, sizeof(float),
 	                                (size_t)ctx->param_int(ctx, "cpu_bucket"), &c->buckets);
-	out->library = arena_strf(ctx->arena, "%s %s", c->dev->info.library,
-	                          c->dev->info.library_version);
+	out->library =
+		arena_strf(ctx->arena, "%s %s", c->dev->info.library, c->dev->info.library_version);
 	out->format = "fp32";
 	out->n_cards = 1;
 	out->cards = arena_array(ctx->arena, 1, sizeof(*out->cards));
@@ -289,9 +289,8 @@ static enum status work(struct cpus *c, int tokens, bool overlap, struct error *
 		for (int l = 0; l < shape->layers && st == ST_OK; l++)
 			st = multiply(c, tokens, shape->width, &c->in, &c->out, err);
 		for (int l = shape->layers - 1; l >= 0 && st == ST_OK; l--) {
-			struct device_buffer gradient = {(char *)c->gradients.data +
-			                                         (size_t)l * layer,
-			                                 layer};
+			struct device_buffer gradient = {
+				(char *)c->gradients.data + (size_t)l * layer, layer};
 
 			st = multiply(c, tokens, shape->width, &c->in, &c->out, err);
 			if (st == ST_OK)
@@ -338,8 +337,7 @@ static enum status one_step(struct cpus *c, const struct training_order *o, doub
 }
 
 static enum status all_steps(struct cpus *c, const struct training_order *o,
-                             struct training_answer *out, struct samples *works,
-                             struct error *err)
+                             struct training_answer *out, struct samples *works, struct error *err)
 {
 	enum status st = ST_OK;
 

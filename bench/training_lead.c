@@ -284,8 +284,8 @@ static bool measure_node(struct training_lead *l)
 		return false;
 	for (int i = 0; i < l->n; i++) {
 		double with = scaling_pace(answers[i].steps, (size_t)answers[i].n_steps, NULL);
-		double alone = scaling_pace(l->products[i].steps, (size_t)l->products[i].n_steps,
-		                            NULL);
+		double alone =
+			scaling_pace(l->products[i].steps, (size_t)l->products[i].n_steps, NULL);
 
 		samples_add(&longer, fmax(with - alone - l->serial_s, 0));
 		samples_add(&steps, with);
@@ -307,14 +307,14 @@ static void find_loss(struct training_lead *l, struct training_size *s)
 	if (!job_steps(l, l->products, s->nodes, &paced, &count))
 		return;
 	s->products_s = scaling_pace(paced, (size_t)count, NULL);
-	scaling_split(&(struct scaling_levels){.base_s = l->base_s,
-	                                       .serial_s = l->serial_s,
-	                                       .slowest_s = slowest_card(l->products, s->nodes),
-	                                       .paced_s = s->products_s,
-	                                       .node_s = s->nodes > 1 ? l->node_s
-	                                                              : s->step_s - l->base_s,
-	                                       .step_s = s->step_s},
-	              &s->loss);
+	scaling_split(
+		&(struct scaling_levels){.base_s = l->base_s,
+	                                 .serial_s = l->serial_s,
+	                                 .slowest_s = slowest_card(l->products, s->nodes),
+	                                 .paced_s = s->products_s,
+	                                 .node_s = s->nodes > 1 ? l->node_s : s->step_s - l->base_s,
+	                                 .step_s = s->step_s},
+		&s->loss);
 	s->weak = l->base_s / s->step_s;
 	s->of_node = s->nodes > 1 && l->node_step_s > 0 ? l->node_step_s / s->step_s : NAN;
 	s->overlap = scaling_overlap(s->products_s, s->sums_s, s->step_s);
@@ -353,10 +353,8 @@ static bool measure_strong(struct training_lead *l, struct training_size *s)
 static bool measure_group(struct training_lead *l, int nodes)
 {
 	struct training_answer *answers = answers_for(l);
-	struct training_size s = {.nodes = nodes,
-	                          .cards = training_count(l, nodes),
-	                          .sums_s = NAN,
-	                          .serial_s = NAN};
+	struct training_size s = {
+		.nodes = nodes, .cards = training_count(l, nodes), .sums_s = NAN, .serial_s = NAN};
 	double *sorted;
 
 	if (!run_pace(l, TRAINING_SUMS, nodes, l->tokens, &s.sums_s) ||
@@ -370,8 +368,7 @@ static bool measure_group(struct training_lead *l, int nodes)
 	free(sorted);
 	s.work_ratio = work_of(answers, nodes) / work_of(l->products, nodes);
 	find_loss(l, &s);
-	if ((nodes == l->n &&
-	     !run_pace(l, TRAINING_SERIAL, nodes, l->tokens, &s.serial_s)) ||
+	if ((nodes == l->n && !run_pace(l, TRAINING_SERIAL, nodes, l->tokens, &s.serial_s)) ||
 	    !measure_strong(l, &s) || !check_sums(l, nodes) ||
 	    !tell(l, (struct training_order){.step = TRAINING_LEAVE}, nodes, answers))
 		return false;
@@ -420,7 +417,10 @@ void training_lead(struct training_node *self)
 	struct training_lead *l = arena_alloc(ctx->arena, sizeof(*l));
 
 	*l = (struct training_lead){
-		.ctx = ctx, .self = self, .n = n, .tokens = self->shape.tokens,
+		.ctx = ctx,
+		.self = self,
+		.n = n,
+		.tokens = self->shape.tokens,
 		/* Of a cluster of GPUs whose first node has none, it is said so. */
 		.gpus = self->back == &training_cards};
 	l->ready = answers_for(l);

@@ -227,6 +227,6 @@ void training_recv_answer(struct probe_ctx *ctx, int from, double seconds,
 	if (read)
 		return;
 	*a = (struct training_answer){.outcome = OUTCOME_NOT_MEASURED};
-	a->why = arena_str(ctx->arena, st == ST_OK ? say(MSG_training_garbled)
-	                                           : say(MSG_training_silent));
+	a->why = arena_str(ctx->arena,
+	                   st == ST_OK ? say(MSG_training_garbled) : say(MSG_training_silent));
 }

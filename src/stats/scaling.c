@@ -11,9 +11,9 @@
 #include "stats/interval.h"
 #include "stats/samples.h"
 
-#define BLOCKS    10
-#define MOST_T    1e6
-#define HALVINGS  200
+#define BLOCKS     10
+#define MOST_T     1e6
+#define HALVINGS   200
 #define KEPT_STEPS 3 /* below, none can be left out */
 
 double student_95(double degrees)
@@ -103,8 +103,8 @@ enum status scaling_split(const struct scaling_levels *v, struct scaling_loss *l
 	loss->slow_card = rise(&level, v->slowest_s - v->base_s, v->step_s);
 	loss->jitter = rise(&level, v->paced_s - v->slowest_s, v->step_s);
 	loss->intra_node = rise(&level, v->node_s, v->step_s);
-	loss->fabric = loss->total - loss->serial - loss->slow_card - loss->jitter -
-	               loss->intra_node;
+	loss->fabric =
+		loss->total - loss->serial - loss->slow_card - loss->jitter - loss->intra_node;
 	/* Rounding alone. */
 	loss->fabric = fmax(loss->fabric, 0);
 	return ST_OK;
@@ -187,7 +187,6 @@ enum status scaling_project(const double *cards, const double *loss, size_t n, d
 	out->serial_share = amdahl_share(cards, loss, n);
 	out->efficiency = efficiency_of(loss_at);
 	out->hi = efficiency_of(loss_at - away);
-	out->lo = fmin(efficiency_of(loss_at + away),
-	               1 / (1 + out->serial_share * (to - 1)));
+	out->lo = fmin(efficiency_of(loss_at + away), 1 / (1 + out->serial_share * (to - 1)));
 	return ST_OK;
 }

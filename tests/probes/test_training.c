@@ -276,8 +276,7 @@ static void a_card_that_hangs_is_named(struct harness *h)
 	harness_set(h, "timeout_s", "0.2");
 	harness_set(h, "run_s", "0.1");
 	harness_run(h, ST_OK);
-	r = harness_expect(h, "training_scaling_efficiency", OUTCOME_TIMED_OUT,
-	                   "training_missing");
+	r = harness_expect(h, "training_scaling_efficiency", OUTCOME_TIMED_OUT, "training_missing");
 	assert_non_null(strstr(r->reason.text, CARD_2));
 	/* The others are not to blame. */
 	harness_expect(h, "training_card_pace", OUTCOME_NOT_MEASURED, "training_missing");
@@ -335,6 +334,8 @@ static void three_nodes(struct harness *h)
 		fail_msg("%s", r->reason.text);
 	assert_true(harness_param(r, "cards") == 6 && harness_param(r, "nodes") == 3);
 	near(harness_param(r, "base_ms"), STEP_S * 1e3);
+	/* Doubles of other processes are a little late, by how much is up to the machine. */
+	assert_true(r->value > 0.4 && r->value < 0.9);
 	assert_non_null(strstr(r->params, "NCCL, one communicator over all cards of all nodes"));
 	assert_non_null(strstr(r->params, "{\"nodes\":1,\"cards\":2"));
 	assert_non_null(strstr(r->params, "{\"nodes\":2,\"cards\":4"));

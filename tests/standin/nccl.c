@@ -94,6 +94,9 @@ nccl_result ncclGetUniqueId(nccl_id *id)
 	 * as is kept. */
 	const char *tmp = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
+	/* A folder that all nodes see. */
+	if (getenv("ASSAY_STANDIN_MEET"))
+		tmp = getenv("ASSAY_STANDIN_MEET");
 	memset(id, 0, sizeof(*id));
 	snprintf(id->bytes, sizeof(id->bytes), "%.80s/assay-nccl-%d-%d", tmp ? tmp : "/tmp",
 	         getpid(), count++);

@@ -43,8 +43,11 @@ static void the_interval_is_students(void **state)
 /* Tables of the t distribution. */
 static void quantiles_are_those_of_tables(void **state)
 {
-	static const double table[][2] = {{1, 12.706204736}, {2, 4.302652730}, {3, 3.182446305},
-	                                  {9, 2.262157163},  {30, 2.042272456}};
+	static const double table[][2] = {{1, 12.706204736},
+	                                  {2, 4.302652730},
+	                                  {3, 3.182446305},
+	                                  {9, 2.262157163},
+	                                  {30, 2.042272456}};
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
@@ -169,7 +172,7 @@ static void made_steps_are_taken_apart(void **state)
 		}
 	pace = scaling_pace(most, STEPS, NULL);
 	assert_int_equal(scaling_split(&(struct scaling_levels){100, 0, slow_sum / STEPS, pace, 4,
-	                                                         pace + 4 + 7},
+	                                                        pace + 4 + 7},
 	                               &loss),
 	                 ST_OK);
 	assert_true(fabs(loss.slow_card - 10) < 0.3);
