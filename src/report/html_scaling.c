@@ -11,12 +11,13 @@
 #include "report/storage_span.h"
 #include "report/words.h"
 
-#define SIZES  32
-#define CAUSES 5
-#define WIDTH  720
-#define HEIGHT 250
-#define BAR_W  300
-#define BAR_H  14
+#define SIZES    32
+#define CAUSES   5
+#define WIDTH    720
+#define HEIGHT   250
+#define BAR_W    300
+#define BAR_H    14
+#define PRODUCTS "q4" /* the class of their colour */
 
 /* Keys of "loss_ms" in the order in which they are taken off, products before them. */
 static const struct {
@@ -24,9 +25,9 @@ static const struct {
 	enum msg name;
 	const char *class;
 } causes[CAUSES] = {
-	{"serial", MSG_training_serial, "q1"}, {"slow_card", MSG_training_slow_card, "q5"},
-	{"jitter", MSG_training_jitter, "q4"}, {"intra_node", MSG_training_intra_node, "q2"},
-	{"fabric", MSG_training_fabric, "q3"},
+	{"serial", MSG_training_serial, "q3"}, {"slow_card", MSG_training_slow_card, "q0"},
+	{"jitter", MSG_training_jitter, "q1"}, {"intra_node", MSG_training_intra_node, "q2"},
+	{"fabric", MSG_training_fabric, "q5"},
 };
 
 struct size {
@@ -161,7 +162,7 @@ static void draw_bar(struct html *h, const struct curve *c, const struct size *s
 	         BAR_W, BAR_H, BAR_W, BAR_H);
 	markup_text(h->out, msg_format(MSG_html_scaling_loss));
 	str_add(h->out, "\">");
-	bar_part(h, &at, fmin(c->base_ms, s->step_ms), scale, "q0",
+	bar_part(h, &at, fmin(c->base_ms, s->step_ms), scale, PRODUCTS,
 	         tmpf("%s %s", msg_format(MSG_training_base), fmt_measure(c->base_ms, "ms")));
 	for (int i = 0; i < CAUSES; i++)
 		bar_part(h, &at, s->loss_ms[i], scale, causes[i].class,
@@ -177,7 +178,7 @@ static void draw_key(struct html *h)
 		str_addf(h->out,
 		         "<span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"%s\" "
 		         "width=\"10\" height=\"10\"/></svg>",
-		         i < 0 ? "q0" : causes[i].class);
+		         i < 0 ? PRODUCTS : causes[i].class);
 		markup_text(h->out, msg_format(i < 0 ? MSG_training_base : causes[i].name));
 		str_add(h->out, "</span>");
 	}
