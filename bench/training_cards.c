@@ -360,6 +360,8 @@ static bool cards_join(struct training_node *node, const struct training_order *
 	t->nodes = o->nodes;
 	t->first = o->nodes > 1 ? o->first : 0;
 	t->ranks = o->nodes > 1 ? o->ranks : t->c.n;
+	for (int i = 0; i < t->c.n; i++)
+		t->c.rank[i].number = t->first + i;
 	if (o->nodes > 1 && !id_of(o->id, &j->id))
 		return because(node, OUTCOME_NOT_MEASURED, MSG_training_cause,
 		               say(MSG_training_garbled));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "cli/cli.h"
@@ -89,9 +90,19 @@ int run_follow(struct comm *comm, const struct options *o, struct error *err)
 
 enum status run_open_journal(struct journal **journal, struct run_setup *s, struct error *err)
 {
+	struct error trouble = {0};
+	struct str path = {0};
+	enum status st;
+
 	if (s->resume)
 		return journal_resume(journal, s->dir, ASSAY_VERSION, s->profile_sha256, err);
-	return journal_create(journal, s->dir, &s->info, err);
+	st = journal_create(journal, s->dir, &s->info, err);
+	if (st == ST_OK && file_write(path_join(&path, s->dir, PROFILE_FILE), s->profile_text,
+	                              strlen(s->profile_text), &trouble) != ST_OK)
+		log_note(MSG_profile_unkept, str_text(&trouble.text));
+	error_release(&trouble);
+	str_release(&path);
+	return st;
 }
 
 struct saving {

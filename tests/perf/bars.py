@@ -141,6 +141,12 @@ def score():
             times.append(time.perf_counter() - t)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         say("score + terminal, 1,000 x 8", f"{min(times):.2f} s, {peak:.0f} MiB peak (bars 2 s, 300 MB; journal {size / 1e6:.0f} MB, 120,000 readings)")
+        times = []
+        for _ in range(3):
+            t = time.perf_counter()
+            subprocess.run([ASSAY, "gate", run, "--baseline", run], stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - t)
+        say("gate of two, 1,000 x 8", f"{min(times):.2f} s (bar 3 s)")
 
 
 # --- many nodes, as ranks on this host ------------------------------------------------
