@@ -225,7 +225,7 @@ static void plan_probe(struct planner *p, const struct probe *probe)
 		u->reason = support.reason;
 		return;
 	}
-	if (probe_in_company(probe)) {
+	if (probe_in_company(probe) && (p->request->cluster || !probe->alone_too)) {
 		if (!p->request->cluster)
 			leave_out(p, add_unit(p, probe, NULL), MSG_pairs_one_node, probe->name);
 		return;
