@@ -227,6 +227,7 @@ const struct probe probe_training = {
 	.alone_too = true,
 	.seconds = {40, 150, 600},
 	.duration = duration,
+	.extension_s = {60, 300, 1200},
 	.params = params,
 	.metrics = training_metrics,
 	.supported = supported,
