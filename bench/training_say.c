@@ -424,7 +424,7 @@ static void say_shortfall(struct training_lead *l, const struct training_size *s
 	struct reading r = blank(l, "training_shortfall");
 	struct str text = {0};
 
-	str_addf(&text, "%.1f %% of %d cards", s->weak * 100, s->cards);
+	str_addf(&text, "%.1f %% of the speed of %d cards", s->weak * 100, s->cards);
 	for (int i = 0; i < CAUSES; i++) {
 		const char *name = causes[i].text == MSG_training_slow_card ? who[0]
 		                   : causes[i].text == MSG_training_jitter  ? who[1]
