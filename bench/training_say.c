@@ -12,9 +12,11 @@
 #include "stats/summary.h"
 #include "training.h"
 
-/* Below, a loss is not worth naming somebody for. */
-#define WORTH_NAMING 0.005
-#define QUICK        0.1
+/* Losses below are not told; below the second one nobody is named for them: healthy
+ * cards differ too. */
+#define WORTH_TELLING 0.005
+#define WORTH_NAMING  0.03
+#define QUICK         0.1
 
 /* clang-format off */
 #define ALL(name, unit, better, backend, formula) \
@@ -430,8 +432,10 @@ static void say_shortfall(struct training_lead *l, const struct training_size *s
 		                   : causes[i].text == MSG_training_jitter  ? who[1]
 		                                                            : NULL;
 
-		if (causes[i].share < WORTH_NAMING)
+		if (causes[i].share < WORTH_TELLING)
 			break;
+		if (causes[i].share < WORTH_NAMING)
+			name = NULL;
 		str_addf(&text, "; %s %.1f %%%s%s", say(causes[i].text), causes[i].share * 100,
 		         name ? ": " : "", name ? name : "");
 	}
