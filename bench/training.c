@@ -173,6 +173,9 @@ static double duration(struct probe_ctx *ctx)
 	double run_s = ctx->param_real(ctx, "run_s") + TRAINING_NODE_S, sizes = 1;
 	bool all = *ctx->param_word(ctx, "sizes") == 'd';
 
+	/* One node without cards has nothing to do. */
+	if (ctx->n_peers < 2 && !cards_have_driver(ctx))
+		return 1;
 	for (int n = 2; n < ctx->n_peers && all; n *= 2)
 		sizes++;
 	sizes += ctx->n_peers > 1;
@@ -227,6 +230,7 @@ const struct probe probe_training = {
 	.alone_too = true,
 	.seconds = {40, 150, 600},
 	.duration = duration,
+	.extension_s = {60, 300, 1200},
 	.params = params,
 	.metrics = training_metrics,
 	.supported = supported,

@@ -175,8 +175,10 @@ struct training_lead {
 	struct training_answer *ready, *products; /* of ctx->peers, or of the one node */
 	int n, cards;
 	bool gpus, simulated;
-	int tokens, steps, warm;
-	int strong_cards; /* whose tokens all cards share in strong scaling */
+	int tokens, steps, warm; /* of runs */
+	int most_steps;          /* of runs without sums */
+	int64_t half_ns;         /* half of the time there is: from then on only what must be */
+	int strong_cards;        /* whose tokens all cards share in strong scaling */
 	double base_s, serial_s;
 	double node_s; /* by which sums within a node lengthen its step: median node */
 	double node_step_s;

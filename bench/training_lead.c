@@ -13,6 +13,8 @@
 #define LEAST_TOKENS 8
 #define LEAST_STEPS  5
 #define TRIAL_STEPS  3
+/* Of steps that take longer than a run should; then one is enough to warm up. */
+#define SLOW_STEPS 3
 
 static bool blame(struct training_lead *l, enum outcome outcome, enum msg id,
                   const char *const *args)
@@ -211,7 +213,30 @@ static bool choose_steps(struct training_lead *l)
 	one = median_card(answers, l->n);
 	l->steps = run_s / one < most ? (int)(run_s / one) : most;
 	l->steps = l->steps < LEAST_STEPS ? LEAST_STEPS : l->steps;
-	l->steps = l->steps > most ? most : l->steps;
+	l->steps = l->most_steps = l->steps > most ? most : l->steps;
+	return true;
+}
+
+/* Steps with sums may take many times as long: a trial of sums tells. Where even a few
+ * would look like a hang there is no figure. */
+static bool choose_group_steps(struct training_lead *l, int n)
+{
+	double run_s = l->ctx->param_real(l->ctx, "run_s"), sums_s, one;
+	double limit_s = 2 * l->ctx->param_real(l->ctx, "timeout_s") + run_s;
+
+	l->warm = 1;
+	l->steps = TRIAL_STEPS;
+	if (!run_pace(l, TRAINING_SUMS, n, l->tokens, &sums_s))
+		return false;
+	one = l->base_s + sums_s;
+	if (one * (SLOW_STEPS + 1) > limit_s)
+		return missing(l, MSG_training_slow, fmt_duration(one), fmt_duration(sums_s));
+	l->steps = run_s / one < l->most_steps ? (int)(run_s / one) : l->most_steps;
+	if (l->steps < LEAST_STEPS)
+		l->steps = one > run_s ? SLOW_STEPS : LEAST_STEPS;
+	else
+		l->warm = (int)l->ctx->param_int(l->ctx, "warm");
+	l->warm = l->warm > l->steps ? l->steps : l->warm;
 	return true;
 }
 
@@ -271,7 +296,7 @@ static bool join(struct training_lead *l, int nodes, int n)
 			return false;
 		o.id = named[0].id;
 	}
-	return tell(l, o, n, named) && check_sums(l, n);
+	return tell(l, o, n, named) && check_sums(l, n) && choose_group_steps(l, n);
 }
 
 /* Each node for itself: what sums within it cost. */
@@ -387,7 +412,8 @@ static bool measure_groups(struct training_lead *l)
 		return measure_group(l, 1);
 	if (!ones && (!join(l, 1, 1) || !measure_group(l, 1)))
 		return false;
-	for (int nodes = 2; nodes < l->n && all; nodes *= 2) {
+	for (int nodes = 2; nodes < l->n && all && clock_now(l->self->clock) < l->half_ns;
+	     nodes *= 2) {
 		l->ctx->progress(l->ctx, STAGE_MEASURING, (double)nodes / (2 * l->n),
 		                 MSG_doing_training);
 		if (!join(l, nodes, nodes) || !measure_group(l, nodes))
@@ -425,6 +451,7 @@ void training_lead(struct training_node *self)
 		.gpus = self->back == &training_cards};
 	l->ready = answers_for(l);
 	l->products = answers_for(l);
+	l->half_ns = clock_now(self->clock) / 2 + self->deadline_ns / 2;
 	if (measure(l))
 		l->reason.code = NULL;
 	training_say(l);

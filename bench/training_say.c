@@ -12,9 +12,11 @@
 #include "stats/summary.h"
 #include "training.h"
 
-/* Below, a loss is not worth naming somebody for. */
-#define WORTH_NAMING 0.005
-#define QUICK        0.1
+/* Losses below are not told; below the second one nobody is named for them: healthy
+ * cards differ too. */
+#define WORTH_TELLING 0.005
+#define WORTH_NAMING  0.03
+#define QUICK         0.1
 
 /* clang-format off */
 #define ALL(name, unit, better, backend, formula) \
@@ -424,14 +426,16 @@ static void say_shortfall(struct training_lead *l, const struct training_size *s
 	struct reading r = blank(l, "training_shortfall");
 	struct str text = {0};
 
-	str_addf(&text, "%.1f %% of %d cards", s->weak * 100, s->cards);
+	str_addf(&text, "%.1f %% of the speed of %d cards", s->weak * 100, s->cards);
 	for (int i = 0; i < CAUSES; i++) {
 		const char *name = causes[i].text == MSG_training_slow_card ? who[0]
 		                   : causes[i].text == MSG_training_jitter  ? who[1]
 		                                                            : NULL;
 
-		if (causes[i].share < WORTH_NAMING)
+		if (causes[i].share < WORTH_TELLING)
 			break;
+		if (causes[i].share < WORTH_NAMING)
+			name = NULL;
 		str_addf(&text, "; %s %.1f %%%s%s", say(causes[i].text), causes[i].share * 100,
 		         name ? ": " : "", name ? name : "");
 	}

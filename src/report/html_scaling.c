@@ -119,9 +119,8 @@ static void draw_curve(struct html *h, const struct reading *r, const struct cur
 	str_add(h->out, "<figure><figcaption><b>");
 	markup_text(h->out, r->metric);
 	str_add(h->out, "</b> ");
-	markup_text(h->out,
-	            say(MSG_html_scaling_of, r->node ? r->node : "", tmpf("%.0f", last->cards),
-	                fmt_measure(r->value, r->unit), msg_format(MSG_html_scaling_weak)));
+	markup_text(h->out, say(MSG_html_scaling_of, tmpf("%.0f", last->cards),
+	                        fmt_measure(r->value, r->unit), msg_format(MSG_html_scaling_weak)));
 	str_add(h->out, "</figcaption>");
 	p.x = scale_over(c->size[0].cards, last->cards, true);
 	p.y = scale_over(low, high, false);
