@@ -168,6 +168,13 @@ struct pair_cover {
 	int64_t again;      /* of those, read more than once */
 };
 
+/* A file that was judged beside the run: a log, a quote, a bill. */
+struct evidence_file {
+	const char *kind, *file; /* "bill"; the path as given */
+	const char *sha256;      /* 64 hex digits */
+	int64_t bytes;
+};
+
 struct scorecard {
 	const char *profile; /* name */
 	const char *profile_sha256;
@@ -209,6 +216,8 @@ struct scorecard {
 	int n_localised;
 	const struct pair_cover *pairs;
 	int n_pairs;
+	const struct evidence_file *evidence;
+	int n_evidence;
 };
 
 const char *verdict_name(enum verdict verdict);

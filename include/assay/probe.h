@@ -23,8 +23,9 @@ enum budget { BUDGET_QUICK, BUDGET_STANDARD, BUDGET_SOAK, BUDGETS };
 /* Which back end a metric comes from. A probe that cannot run at all owes a
  * reading with the reason for its BACKEND_ANY and BACKEND_CUDA metrics.
  * BACKEND_LOCAL: storage that --storage did not name; its other metrics are
- * those of named paths. */
-enum backend { BACKEND_ANY, BACKEND_CUDA, BACKEND_CPU, BACKEND_LOCAL };
+ * those of named paths. BACKEND_EVIDENCE: from papers and logs given beside a run
+ * (bench/evidence.def), no probe's. */
+enum backend { BACKEND_ANY, BACKEND_CUDA, BACKEND_CPU, BACKEND_LOCAL, BACKEND_EVIDENCE };
 
 struct metric {
 	const char *name; /* gemm_fp16_tflops */

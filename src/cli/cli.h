@@ -46,6 +46,8 @@ struct judge_request {
 	const char *config_dir;
 	enum rule_stage stage;
 	bool again; /* what there is to note was said the first time */
+	/* Where the command has EVIDENCE_OPTIONS; else NULL. */
+	const struct options *evidence;
 };
 
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err);

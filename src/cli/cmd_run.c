@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "cli/cli.h"
 #include "cli/model.h"
+#include "cli/evidence.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/run_cluster.h"
@@ -40,6 +41,7 @@ static const struct option_row rows[] = {
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
 	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -106,6 +108,7 @@ static void save_scorecard(const struct judged *said, const struct judge_request
 		st = cli_judge(&again,
 		               &(struct judge_request){.dir = request->dir,
 		                                       .config_dir = request->config_dir,
+		                                       .evidence = request->evidence,
 		                                       .again = true},
 		               &trouble);
 	if (st == ST_OK)
@@ -122,8 +125,8 @@ static void save_scorecard(const struct judged *said, const struct judge_request
 
 static int judge(struct run_setup *s, const struct options *o, struct error *err)
 {
-	struct judge_request request = {.dir = s->dir,
-	                                .config_dir = option_text(o, "config-dir", NULL)};
+	struct judge_request request = {
+		.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL), .evidence = o};
 	struct report_options terminal = cli_report_options();
 	struct judged j;
 	enum status st = cli_judge(&j, &request, err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/evidence.h"
 #include "cli/language.h"
 #include "cli/model.h"
 
@@ -13,6 +14,7 @@ static const struct option_row score_rows[] = {
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
 	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
 	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -26,6 +28,7 @@ static const struct option_row report_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	EVIDENCE_OPTIONS,
 	{0},
 };
 
@@ -37,6 +40,7 @@ static struct judge_request request_of(const struct options *o)
 		.config_dir = option_text(o, "config-dir", NULL),
 		.stage = strcmp(option_text(o, "stage", "delivery"), "period") == 0 ? RULE_PERIOD
 	                                                                            : RULE_DELIVERY,
+		.evidence = o,
 	};
 }
 

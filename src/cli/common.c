@@ -10,8 +10,18 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/evidence.h"
 
 /* --- metrics ------------------------------------------------------------------ */
+
+/* What papers and logs tell, bench/evidence.def. */
+static const struct metric of_evidence[] = {
+#define EVIDENCE(name, unit, better, subject, formula)                                             \
+	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_EVIDENCE, formula},
+#include "evidence.def"
+#undef EVIDENCE
+	{0},
+};
 
 static const struct metric planned[] = {
 #define PLANNED(name, unit, better, subject, backend, formula)                                     \
@@ -27,8 +37,9 @@ const struct metric_set *cli_metrics(void)
 	static struct metric_set set;
 
 	if (!set.tables) {
-		for (int i = 0; probe_table[i] && i < 63; i++)
-			tables[i] = probe_table[i]->metrics;
+		tables[0] = of_evidence;
+		for (int i = 0; probe_table[i] && i < 62; i++)
+			tables[i + 1] = probe_table[i]->metrics;
 		set = (struct metric_set){.tables = tables, .planned = planned};
 	}
 	return &set;
@@ -78,7 +89,9 @@ void cli_say_error(struct error *err)
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
+	const struct evidence_file *files = NULL;
 	const char *name;
+	int n_files = 0;
 	enum status st;
 
 	*j = (struct judged){0};
@@ -95,7 +108,15 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 	if (!request->again && !request->profile && j->run.info.profile_sha256 &&
 	    strcmp(j->run.info.profile_sha256, profile_sha256(j->profile)) != 0)
 		log_note(MSG_profile_changed, profile_name(j->profile));
-	return score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options, err);
+	if (request->evidence)
+		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
+		                   &n_files, err);
+	if (st == ST_OK)
+		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
+		               err);
+	j->card.evidence = files;
+	j->card.n_evidence = n_files;
+	return st;
 }
 
 void cli_judged_release(struct judged *j)

@@ -25,7 +25,7 @@ struct option_row {
 	enum msg help;
 };
 
-#define MAX_OPTIONS 32
+#define MAX_OPTIONS 48
 #define MAX_VALUES  64
 
 /* A parsed command line. Values point into argv or the arena. */

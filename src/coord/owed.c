@@ -54,6 +54,8 @@ bool unit_owes(const struct unit *u, const struct metric *m)
 		return !cpu;
 	case BACKEND_LOCAL:
 		return !u->named_path;
+	case BACKEND_EVIDENCE: /* no probe's */
+		return false;
 	case BACKEND_ANY:
 		break;
 	}

@@ -98,6 +98,11 @@ const char *const *head_banners(struct arena *arena, const struct scorecard *c)
 	return list;
 }
 
+const char *head_evidence(const struct evidence_file *f)
+{
+	return say(MSG_evidence_file, words_shown(f->kind), words_shown(f->file), f->sha256);
+}
+
 /* --- criteria --------------------------------------------------------------------- */
 
 bool criterion_only_later(const struct scorecard *card, const struct criterion_result *c)

@@ -14,6 +14,8 @@ void head_run(struct str *out, const struct scorecard *card);
 /* "REJECT" and "2 of 1,000 cards, 1 node link"; a simulated run says so. */
 void headline(struct str *word, struct str *rest, const struct scorecard *card);
 /* Sentences that must be read first; the list ends with NULL. */
+/* "bill bill.csv, sha256 9f2c…", short-lived. */
+const char *head_evidence(const struct evidence_file *f);
 const char *const *head_banners(struct arena *arena, const struct scorecard *card);
 
 /* On delivery day there is nothing to say but how much is still to come. */

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/msg.h"
+#include "report/head.h"
 #include "report/html_page.h"
 #include "report/report_writers.h"
 #include "report/words.h"
@@ -211,6 +212,10 @@ static void foot(struct html *h, struct str *page)
 	const struct scorecard *c = h->card;
 
 	str_add(page, "<footer>");
+	for (int i = 0; i < c->n_evidence; i++) {
+		markup_text(page, head_evidence(&c->evidence[i]));
+		str_add(page, "<br>");
+	}
 	markup_text(page,
 	            say(MSG_digest, c->run_digest ? c->run_digest : msg_format(MSG_no_digest)));
 	if (c->profile_sha256) {

@@ -249,6 +249,20 @@ static void put_pairs(struct json_out *j, const struct scorecard *card)
 	json_array_end(j);
 }
 
+static void put_evidence(struct json_out *j, const struct scorecard *card)
+{
+	json_array_begin(j, "evidence");
+	for (int i = 0; i < card->n_evidence; i++) {
+		json_object_begin(j, NULL);
+		json_put_string(j, "kind", card->evidence[i].kind);
+		json_put_string(j, "file", card->evidence[i].file);
+		json_put_string(j, "sha256", card->evidence[i].sha256);
+		json_put_int(j, "bytes", card->evidence[i].bytes);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void put_head(struct json_out *j, const struct scorecard *card)
 {
 	json_put_int(j, "v", 1);
@@ -295,6 +309,8 @@ enum status report_json(struct str *out, const struct scorecard *card,
 	json_array_end(&j);
 	put_localised(&j, card);
 	put_pairs(&j, card);
+	if (card->n_evidence)
+		put_evidence(&j, card);
 	json_array_begin(&j, "information");
 	for (int64_t i = 0; i < card->n_information; i++)
 		put_information(&j, card->information[i]);

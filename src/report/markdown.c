@@ -195,6 +195,10 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	troubles(&p);
 	untested(&p);
 	str_addc(out, '\n');
+	for (int i = 0; i < card->n_evidence; i++) {
+		markdown_text(out, head_evidence(&card->evidence[i]));
+		str_add(out, "  \n");
+	}
 	markdown_text(out, say(MSG_digest,
 	                       card->run_digest ? card->run_digest : msg_format(MSG_no_digest)));
 	str_addc(out, '\n');

@@ -424,6 +424,8 @@ static enum status print_page(struct page *p, struct error *err)
 	if (st == ST_OK)
 		st = info_table(p->out, p->card, p->o, p->width, err);
 	str_addc(p->out, '\n');
+	for (int i = 0; i < p->card->n_evidence; i++)
+		line(p, 2, head_evidence(&p->card->evidence[i]));
 	line(p, 2,
 	     say(MSG_digest, p->card->run_digest ? words_shown(p->card->run_digest)
 	                                         : msg_format(MSG_no_digest)));

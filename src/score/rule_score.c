@@ -189,6 +189,8 @@ static struct reason absence(struct pass *p)
 
 	if (p->rr->rule->planned)
 		return judging_reason(p->j, MSG_no_probe_yet);
+	if (p->rr->rule->metric->backend == BACKEND_EVIDENCE)
+		return judging_reason(p->j, MSG_no_evidence, metric);
 	/* Of a metric that others have, this subject was not left out by a choice. */
 	if (!p->rr->series && (info->n_only || info->n_skip))
 		return judging_reason(p->j, MSG_not_selected, metric);

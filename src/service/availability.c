@@ -341,6 +341,19 @@ static void judge(struct availability *a)
 	a->verdict = over && !a->open_unknown ? SERVICE_MET : SERVICE_TOO_SHORT;
 }
 
+enum service_verdict availability_of_node(const struct availability *a, const struct node_time *n)
+{
+	double lost_s = n->degraded_s + n->down_s, due_s = n->up_s + lost_s + n->unknown_s;
+	double target = a->options.target, period_s = a->options.days * 86400;
+	bool over = due_s + n->planned_s + n->customer_s >= period_s;
+
+	if (lost_s > (1 - target) * fmax(period_s, due_s))
+		return SERVICE_MISSED;
+	if (over && n->up_s >= target * due_s && n->unknown_s < AVAILABILITY_UNKNOWN_MOST * due_s)
+		return SERVICE_MET;
+	return SERVICE_TOO_SHORT;
+}
+
 enum status availability_read(struct availability *a, const char *const *paths, int n_paths,
                               const struct availability_options *options, struct error *err)
 {

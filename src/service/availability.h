@@ -98,6 +98,9 @@ enum status availability_read(struct availability *a, const char *const *paths, 
                               const struct availability_options *options, struct error *err);
 void availability_release(struct availability *a);
 
+/* Of one node: kept or broken by the same rules, for its own time. */
+enum service_verdict availability_of_node(const struct availability *a, const struct node_time *n);
+
 /* Whole minutes as contracts count an outage. */
 int64_t outage_minutes(const struct outage *o);
 

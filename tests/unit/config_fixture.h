@@ -17,6 +17,14 @@
 #define CONFIGS SOURCE_DIR "/configs"
 #define BASE    "thousand-card"
 
+static const struct metric of_evidence[] = {
+#define EVIDENCE(name, unit, better, subject, formula)                                             \
+	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_EVIDENCE, formula},
+#include "bench/evidence.def"
+#undef EVIDENCE
+	{0},
+};
+
 static const struct metric planned[] = {
 #define PLANNED(name, unit, better, subject, backend, formula)                                     \
 	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_##backend, formula},
@@ -45,8 +53,9 @@ static inline void config_csv(struct csv *csv, const char *name)
 static inline int config_setup(void **state)
 {
 	(void)state;
-	for (int i = 0; probe_table[i] && i < 63; i++)
-		tables[i] = probe_table[i]->metrics;
+	tables[0] = of_evidence;
+	for (int i = 0; probe_table[i] && i < 62; i++)
+		tables[i + 1] = probe_table[i]->metrics;
 	config_csv(&accelerators, "accelerators.csv");
 	config_csv(&measured, "measured.csv");
 	config_csv(&claims, "guide-claims.csv");
