@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "base/unit.h"
 #include "service/tickets.h"
 
@@ -29,6 +31,51 @@ static void unmeasured(struct evidence *e, struct reading *r, enum msg id, const
 
 /* --- availability --------------------------------------------------------------------- */
 
+/* So many stretches at most: a strip of 720 points shows no more. */
+#define STRETCHES 400
+
+/* Minutes, and every stretch that was not up as [begin, length, state], seconds since
+ * the beginning. */
+static const char *node_params(struct evidence *e, const struct availability *a,
+                               const struct node_time *n)
+{
+	int64_t begin = n->spans.count ? n->spans.list[0].from_ns : a->first_ns;
+	struct str text = {0}, from = {0};
+	struct json_out j = json_writer(&text, 0);
+	const char *kept;
+	int told = 0;
+
+	time_add_utc(&from, begin);
+	json_object_begin(&j, NULL);
+	json_put_string(&j, "from_utc", str_text(&from));
+	json_put_number(&j, "seconds", (double)(a->last_ns - begin) / NS_PER_S);
+	json_put_number(&j, "up_min", n->up_s / 60);
+	json_put_number(&j, "degraded_min", n->degraded_s / 60);
+	json_put_number(&j, "down_min", n->down_s / 60);
+	json_put_number(&j, "unknown_min", n->unknown_s / 60);
+	json_put_number(&j, "planned_min", n->planned_s / 60);
+	json_put_number(&j, "customer_min", n->customer_s / 60);
+	json_array_begin(&j, "not_up");
+	for (int i = 0; i < n->spans.count && told < STRETCHES; i++) {
+		const struct span *s = &n->spans.list[i];
+
+		if (s->state == NODE_UP)
+			continue;
+		told++;
+		json_array_begin(&j, NULL);
+		json_put_number(&j, NULL, (double)(s->from_ns - begin) / NS_PER_S);
+		json_put_number(&j, NULL, (double)(s->to_ns - s->from_ns) / NS_PER_S);
+		json_put_string(&j, NULL, node_state_name(s->state));
+		json_array_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	kept = arena_str(e->arena, str_text(&text));
+	str_release(&text);
+	str_release(&from);
+	return kept;
+}
+
 static void add_node(struct evidence *e, const struct availability *a, const struct node_time *n)
 {
 	struct reading r = evidence_reading(e, "watch", "availability_share");
@@ -39,6 +86,7 @@ static void add_node(struct evidence *e, const struct availability *a, const str
 
 	r.node = arena_str(e->arena, n->name);
 	r.subject.id = r.node;
+	r.params = node_params(e, a, n);
 	if (availability_of_node(a, n) == SERVICE_TOO_SHORT) {
 		unmeasured(e, &r, MSG_availability_too_short,
 		           (const char *const[]){days, fmt_value(a->options.days), unknown}, 3);

@@ -37,6 +37,10 @@ months "$tmp/good" 30 40
 judged --availability "$tmp/good"
 [ "$(verdict availability)" = "pass pass" ] || fail "a good month: $(verdict availability)"
 grep -q "heartbeat.csv" "$tmp/card.json" || fail "the log is not named"
+"$ASSAY" report "$tmp/run" --stage period --availability "$tmp/good" --html "$tmp/r.html" || fail "no page"
+grep -q 'class="strip-down"' "$tmp/r.html" || fail "the outage is not in the strip"
+"$ASSAY" report "$tmp/run" --html "$tmp/r.html" || fail "no page"
+! grep -q 'id="service"' "$tmp/r.html" || fail "a strip of nothing"
 months "$tmp/bad" 30 50
 judged --availability "$tmp/bad"
 [ "$(verdict availability)" = "fail pass" ] || fail "a bad month: $(verdict availability)"

@@ -47,6 +47,7 @@ static void refused(enum status want, const char *words)
 	if (!strstr(str_text(&err.text), words))
 		fail_msg("\"%s\" lacks \"%s\"", str_text(&err.text), words);
 	error_release(&err);
+	availability_release(&a);
 }
 
 static void near(double got, double want, double tolerance)
