@@ -62,9 +62,12 @@ static void join_node(struct availability *a, struct node_time *node,
 		node->steps += o->steps;
 		node->boots += o->boots;
 		node->lost_beats += o->lost;
+		node->boot_down_s += seconds(o->boot_down_ns);
 		node->outside |= o->outside;
 		node->agent |= !o->outside;
 	}
+	if (node->outside)
+		node->boot_down_s = 0;
 	timeline_join(&node->spans, of_node, count, first, a->last_ns, &node->blips);
 }
 

@@ -49,6 +49,8 @@ struct node_time {
 	double not_rented_s;
 	int outages, blips, steps, boots;
 	int64_t lost_beats;
+	double boot_down_s;  /* of down_s, as far as nobody looked from outside: another boot is
+	                       all that tells of it */
 	bool agent, outside; /* who looked */
 };
 
