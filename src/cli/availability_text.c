@@ -251,10 +251,12 @@ static void watch_lines(struct str *out, const struct availability *a,
 {
 	int steps = 0, inside_only = 0, outside_only = 0;
 	int64_t lost_beats = 0;
+	double boot_down_s = 0;
 
 	for (int i = 0; i < a->n_nodes; i++) {
 		steps += a->nodes[i].steps;
 		lost_beats += a->nodes[i].lost_beats;
+		boot_down_s += a->nodes[i].boot_down_s;
 		inside_only += !a->nodes[i].outside;
 		outside_only += !a->nodes[i].agent;
 	}
@@ -262,6 +264,8 @@ static void watch_lines(struct str *out, const struct availability *a,
 		text_line(out, say(MSG_availability_inside, tmpf("%d", inside_only)), 2, o);
 	if (outside_only)
 		text_line(out, say(MSG_availability_outside, tmpf("%d", outside_only)), 2, o);
+	if (boot_down_s > 0)
+		text_line(out, say(MSG_availability_by_boot, minutes(boot_down_s)), 2, o);
 	if (steps)
 		text_line(out, say(MSG_availability_steps, tmpf("%d", steps)), 2, o);
 	if (lost_beats)

@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
 	{"repair-min", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_repair},
 	{"response-min", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_response},
 	{"zone", OPTION_TEXT, "+HH:MM", 0, 0, NULL, MSG_opt_zone},
-	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
+	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json_figures},
 	{0},
 };
 

@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 	{"deadline", OPTION_TEXT, "DAYS", 0, 0, NULL, MSG_opt_deadline},
 	{"budget", OPTION_TEXT, "MONEY", 0, 0, NULL, MSG_opt_budget_money},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
-	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
+	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json_figures},
 	{0},
 };
 

@@ -199,6 +199,8 @@ static int watch(const struct options *o, struct error *err)
 	st = parse(m, o, &w, err);
 	if (st == ST_OK && readlink("/proc/self/exe", m->exe, sizeof(m->exe) - 1) < 0)
 		st = error_errno(err, "/proc/self/exe", errno);
+	if (st == ST_OK && w.n_peers == 1 && !w.reference)
+		log_note(MSG_watch_one_peer, w.peers[0]);
 	if (st == ST_OK) {
 		cli_catch_signals();
 		st = watch_run(&w, &hooks, err);

@@ -176,6 +176,8 @@ static enum status check(const struct estimate_inputs *in, struct error *err)
 	if (st == ST_OK && !isnan(in->cards))
 		st = within(in->cards, 1, CARDS_MOST, MSG_estimate_cards_none,
 		            MSG_estimate_cards_many, fmt_value(in->cards), err);
+	if (st == ST_OK && !isnan(in->cards) && in->cards != floor(in->cards))
+		st = error_set(err, ST_RANGE, MSG_estimate_cards_whole, fmt_value(in->cards));
 	if (st == ST_OK && !isnan(in->mfu.of[CASE_MID]))
 		st = within(in->mfu.of[CASE_MID], 0.001, 1, MSG_estimate_mfu_low,
 		            MSG_estimate_mfu_high, fmt_value(in->mfu.of[CASE_MID]), err);

@@ -53,7 +53,10 @@ static enum verdict outcome_verdict(const struct rule *rule, const struct readin
 	}
 	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_too_short)) == 0)
 		return VERDICT_TOO_SHORT;
-	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_too_few)) == 0)
+	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_availability_too_short)) == 0)
+		return VERDICT_TOO_SHORT;
+	if (r->reason.code && (strcmp(r->reason.code, msg_name(MSG_too_few)) == 0 ||
+	                       strcmp(r->reason.code, msg_name(MSG_tickets_too_few)) == 0))
 		return VERDICT_TOO_FEW;
 	return VERDICT_NOT_MEASURED;
 }

@@ -62,9 +62,12 @@ static void join_node(struct availability *a, struct node_time *node,
 		node->steps += o->steps;
 		node->boots += o->boots;
 		node->lost_beats += o->lost;
+		node->boot_down_s += seconds(o->boot_down_ns);
 		node->outside |= o->outside;
 		node->agent |= !o->outside;
 	}
+	if (node->outside)
+		node->boot_down_s = 0;
 	timeline_join(&node->spans, of_node, count, first, a->last_ns, &node->blips);
 }
 
@@ -339,6 +342,19 @@ static void judge(struct availability *a)
 	a->open_unknown = over && (!(a->unknown_share < AVAILABILITY_UNKNOWN_MOST) ||
 	                           !(a->a_node_low >= a->options.target));
 	a->verdict = over && !a->open_unknown ? SERVICE_MET : SERVICE_TOO_SHORT;
+}
+
+enum service_verdict availability_of_node(const struct availability *a, const struct node_time *n)
+{
+	double lost_s = n->degraded_s + n->down_s, due_s = n->up_s + lost_s + n->unknown_s;
+	double target = a->options.target, period_s = a->options.days * 86400;
+	bool over = due_s + n->planned_s + n->customer_s >= period_s;
+
+	if (lost_s > (1 - target) * fmax(period_s, due_s))
+		return SERVICE_MISSED;
+	if (over && n->up_s >= target * due_s && n->unknown_s < AVAILABILITY_UNKNOWN_MOST * due_s)
+		return SERVICE_MET;
+	return SERVICE_TOO_SHORT;
 }
 
 enum status availability_read(struct availability *a, const char *const *paths, int n_paths,

@@ -49,6 +49,8 @@ struct node_time {
 	double not_rented_s;
 	int outages, blips, steps, boots;
 	int64_t lost_beats;
+	double boot_down_s;  /* of down_s, as far as nobody looked from outside: another boot is
+	                       all that tells of it */
 	bool agent, outside; /* who looked */
 };
 
@@ -97,6 +99,9 @@ struct availability {
 enum status availability_read(struct availability *a, const char *const *paths, int n_paths,
                               const struct availability_options *options, struct error *err);
 void availability_release(struct availability *a);
+
+/* Of one node: kept or broken by the same rules, for its own time. */
+enum service_verdict availability_of_node(const struct availability *a, const struct node_time *n);
 
 /* Whole minutes as contracts count an outage. */
 int64_t outage_minutes(const struct outage *o);

@@ -102,6 +102,19 @@ static enum status read_dir(struct watched *w, const char *dir, struct error *er
 	return st;
 }
 
+/* Nobody who never knew the time can vouch for any. */
+static void drop_unbegun(struct watched *w)
+{
+	int kept = 0;
+
+	for (int i = 0; i < w->count; i++)
+		if (w->list[i].begun)
+			w->list[kept++] = w->list[i];
+		else
+			observed_release(&w->list[i]);
+	w->count = kept;
+}
+
 enum status watched_read(struct watched *w, const char *const *paths, int n_paths,
                          struct error *err)
 {
@@ -114,6 +127,7 @@ enum status watched_read(struct watched *w, const char *const *paths, int n_path
 			return error_errno(err, paths[i], errno);
 		st = S_ISDIR(at.st_mode) ? read_dir(w, paths[i], err) : read_file(w, paths[i], err);
 	}
+	drop_unbegun(w);
 	if (st == ST_OK && w->count == 0)
 		st = error_set(err, ST_NOTFOUND, MSG_availability_no_beats, paths[0]);
 	return st;

@@ -169,6 +169,7 @@ static void after_boot(struct observed *o, const struct heartbeat *b)
 	o->boots++;
 	if (o->kind == BEAT_STOP || b->wall_ns < o->wall_ns || back <= o->wall_ns)
 		return;
+	o->boot_down_ns += back - o->wall_ns;
 	spans_add(&o->spans, o->wall_ns, back, NODE_DOWN);
 }
 
@@ -202,6 +203,8 @@ static void note_beat(struct observed *o, const struct heartbeat *b)
 
 void observed_beat(struct observed *o, const struct heartbeat *b)
 {
+	if (b->wall_ns < UNSET_NS)
+		return;
 	if (!o->period_ns)
 		o->period_ns = DEFAULT_PERIOD_NS;
 	if (o->begun && strcmp(o->boot_id, b->boot_id) == 0)

@@ -17,6 +17,9 @@
 /* The two clocks may drift apart by so much between two beats; more is a step. */
 #define STEP_NS (2LL * 1000000000)
 
+/* A clock that says less has not been set yet (2020): its beats are passed over. */
+#define UNSET_NS (1577836800LL * 1000000000)
+
 struct span {
 	int64_t from_ns, to_ns; /* wall time, to exclusive */
 	enum node_state state;
@@ -44,7 +47,8 @@ struct observed {
 	int steps;                 /* clock steps */
 	int boots;                 /* changes of the boot id: of the node for its agent */
 	int starts, stops;
-	int64_t lost; /* beats that could not be written */
+	int64_t lost;         /* beats that could not be written */
+	int64_t boot_down_ns; /* down by another boot alone */
 	/* The beat before. */
 	bool begun;
 	int64_t wall_ns, mono_ns;

@@ -47,6 +47,7 @@ static void refused(enum status want, const char *words)
 	if (!strstr(str_text(&err.text), words))
 		fail_msg("\"%s\" lacks \"%s\"", str_text(&err.text), words);
 	error_release(&err);
+	availability_release(&a);
 }
 
 static void near(double got, double want, double tolerance)
@@ -121,6 +122,7 @@ static void another_boot_without_farewell_is_down(void **state)
 	assert_int_equal(a.n_outages, 1);
 	assert_int_equal(outage_minutes(&a.outages[0]), 5);
 	assert_int_equal(a.nodes[0].boots, 1);
+	near(a.nodes[0].boot_down_s, 300, 0);
 }
 
 /* The watch was ended on purpose and came back after a boot: a reboot or a week off. */
@@ -173,6 +175,32 @@ static void clock_steps_are_unknown(void **state)
 	/* Nobody knows what happened between, and no minute counts twice. */
 	near(a.up_s + a.unknown_s, 4810, 0);
 	near(a.up_s, 600 + 10, 0.001 + 10);
+}
+
+/* A machine without a clock of its own begins in 1970 until somebody tells it. */
+static void a_clock_that_is_not_set_yet_says_nothing(void **state)
+{
+	struct made_log log = log_begin("n001");
+
+	(void)state;
+	log.start_ns = 0;
+	log_beats(&log, "n001", 60 * S, 120 * S, 10 * S, NODE_UP);
+	log.start_ns = T0 - 130 * S;
+	log_beats(&log, "n001", T0, T0 + 600 * S, 10 * S, NODE_UP);
+	log_save(&log, dir, "n001");
+	read_with(&usual);
+	near(a.up_s, 600, 0);
+	near(a.unknown_s, 0, 0);
+}
+
+static void a_clock_that_was_never_set_is_no_log(void **state)
+{
+	struct made_log log = log_begin("n001");
+
+	(void)state;
+	log_beats(&log, "n001", 60 * S, 120 * S, 10 * S, NODE_UP);
+	log_save(&log, dir, "n001");
+	refused(ST_NOTFOUND, "no beat yet");
 }
 
 static void the_same_log_twice_counts_once(void **state)
@@ -574,6 +602,8 @@ int main(void)
 		TEST(a_farewell_and_another_boot_is_unknown),
 		TEST(a_late_agent_is_down_only_until_the_boot),
 		TEST(clock_steps_are_unknown),
+		TEST(a_clock_that_is_not_set_yet_says_nothing),
+		TEST(a_clock_that_was_never_set_is_no_log),
 		TEST(the_same_log_twice_counts_once),
 		TEST(a_restart_counts_nothing_twice),
 		TEST(beats_lost_to_a_full_disk_count_as_told),

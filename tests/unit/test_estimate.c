@@ -259,6 +259,8 @@ static void what_is_absurd(void **state)
 	refused(&in, ST_RANGE, "training on 0 cards is not possible");
 	in.cards = 1e9;
 	refused(&in, ST_RANGE, "more than any cluster has");
+	in.cards = 1.5;
+	refused(&in, ST_RANGE, "no whole number of cards");
 	in = inputs(70e9, 1e30, 1000);
 	refused(&in, ST_RANGE, "more text than there is");
 	in = inputs(70, 1.4e12, 1000);
