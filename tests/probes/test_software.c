@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "software.h"
+#include "stats/rng.h"
 #include "tree_kit.h"
 
 extern const struct probe probe_software;
@@ -358,6 +359,43 @@ static void time_is_up(void **state)
 	harness_release(&x.h);
 }
 
+/* Bytes of a library changed at random: refused or read, never beyond its end. */
+static void libraries_of_rubbish(void **state)
+{
+	struct tree *t = *state;
+	struct sw_scan s = {.arena = &t->arena, .root = t->root};
+	struct harness h;
+	struct str text = {0};
+	struct rng rng;
+
+	harness_init(&h, &probe_software);
+	s.ctx = &h.ctx;
+	s.until_ns = INT64_MAX;
+	rng_seed(&rng, 5);
+	put_elf(t, "/a.so", "a.so", "b.so", "ncclNet_v8", "NCCL version 2.21.5+cuda12.4");
+	assert_true(sw_read(&s, &text, "/a.so", 1 << 20));
+	for (int i = 0; i < 1500; i++) {
+		struct sw_elf elf;
+		char *bytes = malloc(text.len);
+		size_t len = i % 3 ? text.len : rng_below(&rng, (uint32_t)text.len);
+
+		memcpy(bytes, text.data, text.len);
+		for (int k = 0; k < 1 + i % 4; k++)
+			bytes[rng_below(&rng, 300)] = (char)rng_next(&rng);
+		put_bytes(t, "/b.so", bytes, len);
+		free(bytes);
+		if (sw_elf_read(&s, &elf, "/b.so")) {
+			sw_elf_highest(&elf, "ncclNet_v");
+			sw_elf_needs(&elf, "b.so");
+			sw_nccl_version(&s, "/b.so", &elf);
+		}
+		sw_identity(&s, "/b.so");
+	}
+	assert_null(sw_identity(&s, "/none.so"));
+	str_release(&text);
+	harness_release(&h);
+}
+
 /* --- engines ------------------------------------------------------------------------------------ */
 
 static void present_and_loaded(void **state)
@@ -563,6 +601,7 @@ int main(void)
 		TREE_TEST(metadata_without_its_files),
 		TREE_TEST(two_environments),
 		TREE_TEST(time_is_up),
+		TREE_TEST(libraries_of_rubbish),
 		TREE_TEST(present_and_loaded),
 		TREE_TEST(schedulers),
 		TREE_TEST(alike_after_a_reboot),
