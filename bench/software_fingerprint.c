@@ -59,7 +59,8 @@ static const char *object_text(struct object *o, bool lines)
 	struct str out = {0};
 	const char *kept;
 
-	qsort(o->members, (size_t)o->n, sizeof(*o->members), by_key);
+	if (o->n)
+		qsort(o->members, (size_t)o->n, sizeof(*o->members), by_key);
 	str_addc(&out, '{');
 	for (int i = 0; i < o->n; i++) {
 		const struct member *m = &o->members[i];

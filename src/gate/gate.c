@@ -129,7 +129,8 @@ enum status gate_compare(struct gate *g, struct error *err)
 	gate_software(g);
 	if (g->now->state == JOURNAL_CUT)
 		gate_add(g, GATE_LOST, GATE_WATCH, "run", say(MSG_gate_cut, g->now->path));
-	qsort(g->lines, (size_t)g->n_lines, sizeof(*g->lines), by_weight);
+	if (g->n_lines)
+		qsort(g->lines, (size_t)g->n_lines, sizeof(*g->lines), by_weight);
 	g->verdict = verdict_of(g);
 	return ST_OK;
 }
