@@ -82,6 +82,8 @@ static enum status check_baseline(struct gate *g, struct rundir *base, struct er
 		         say(MSG_gate_never_accepted, base->path));
 		st = ST_OK;
 	}
+	if (st == ST_OK && base->state == JOURNAL_CUT)
+		gate_add(g, GATE_NOTE, GATE_WATCH, "cut", say(MSG_gate_cut, base->path));
 	if (st == ST_OK)
 		note_apart(g, base);
 	return st;

@@ -535,14 +535,24 @@ static void pre_installed(void **state)
 	struct scan x = {.t = *state};
 	struct tree *t = *state;
 	struct timeval old[2] = {{1000000000, 0}, {1000000000, 0}};
+	struct timeval late[2] = {{4000000000, 0}, {4000000000, 0}};
 
 	put_node(t);
 	/* PyTorch and the driver; a driver without a file of ours is the host's. */
 	assert_true(fabs(share(&x, state, "2100-01-01T00:00:00Z", "software.since") - 1) < 1e-9);
 	assert_true(fabs(share(&x, state, "2001-01-01T00:00:00Z", "software.since") - 0.5) < 1e-9);
+	/* Newer than the keys means nothing, older than them is before; cloud-init knows. */
 	put(t, "/etc/ssh/ssh_host_rsa_key", "");
+	assert_int_equal(utimes(tmpf("%s/etc/ssh/ssh_host_rsa_key", t->root), late), 0);
+	assert_true(fabs(share(&x, state, NULL, "/etc/ssh/ssh_host_rsa_key") - 1) < 1e-9);
 	assert_int_equal(utimes(tmpf("%s/etc/ssh/ssh_host_rsa_key", t->root), old), 0);
-	assert_true(fabs(share(&x, state, NULL, "/etc/ssh/ssh_host_rsa_key") - 0.5) < 1e-9);
+	scan(&x, state);
+	harness_expect(&x.h, "sw_preinstalled_share", OUTCOME_NOT_MEASURED, "sw_since_unknown");
+	harness_release(&x.h);
+	put(t, "/var/lib/cloud/instance/sem/config_ssh", "");
+	assert_int_equal(utimes(tmpf("%s/var/lib/cloud/instance/sem/config_ssh", t->root), old), 0);
+	assert_true(fabs(share(&x, state, NULL, "/var/lib/cloud/instance/sem/config_ssh") - 0.5) <
+	            1e-9);
 	harness_init(&x.h, &probe_software);
 	x.h.ctx.sys_root = t->root;
 	harness_set(&x.h, "since", "yesterday");
