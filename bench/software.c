@@ -503,9 +503,8 @@ static const struct metric metrics[] = {
 	TEXT_METRIC("sw_part_frameworks", PART_FORMULA),
 	TEXT_METRIC("sw_part_settings", PART_FORMULA),
 	TEXT_METRIC("sw_part_mounts", PART_FORMULA),
-	TEXT_METRIC("sw_image",
-                    "digest of kernel release, driver, helper modules, GPU libraries and "
-                    "frameworks: alike on all nodes"),
+	TEXT_METRIC("sw_image", "digest of kernel release, driver, CUDA, NCCL, OFED and frameworks "
+                                "outside homes: alike on all nodes"),
 	TEXT_METRIC("sw_fingerprint",
                     "digest of the whole fingerprint; the document is the raw file"),
 	{0},

@@ -526,6 +526,16 @@ static void only_what_changed_differs(void **state)
 	        "NCCL version 2.21.5+cuda12.4 patched");
 	scan(&b, state);
 	assert_string_not_equal(part(&a, "sw_part_libraries"), part(&b, "sw_part_libraries"));
+	assert_string_equal(part(&a, "sw_image"), part(&b, "sw_image"));
+	harness_release(&b.h);
+	/* Somebody's own copy is another fingerprint and no other image; a driver is. */
+	put(t, "/home/u/venv/lib/python3.11/site-packages/torch/version.py", "cuda = '12.1'\n");
+	scan(&b, state);
+	assert_string_not_equal(part(&a, "sw_part_frameworks"), part(&b, "sw_part_frameworks"));
+	assert_string_equal(part(&a, "sw_image"), part(&b, "sw_image"));
+	harness_release(&b.h);
+	put(t, "/sys/module/nvidia/version", "550.90.07\n");
+	scan(&b, state);
 	assert_string_not_equal(part(&a, "sw_image"), part(&b, "sw_image"));
 	harness_release(&a.h);
 	harness_release(&b.h);
