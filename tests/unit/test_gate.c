@@ -163,6 +163,10 @@ static void a_single_value(void **state)
 	noise_compare(&now, base, 1, &limits, &r);
 	assert_int_equal(r.verdict, NOISE_UNKNOWN);
 	assert_true(isnan(r.lo));
+	limits.tolerance = 1; /* taken out */
+	noise_compare(&now, base, 1, &limits, &r);
+	assert_int_equal(r.verdict, NOISE_SAME);
+	limits.tolerance = 0.01;
 	a.value = 99.5;
 	noise_compare(&now, base, 1, &limits, &r);
 	assert_int_equal(r.verdict, NOISE_SAME);
