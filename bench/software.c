@@ -349,6 +349,12 @@ static enum status emit_fit(struct sw_scan *s, const struct sw_system *sys,
 	} else if (sys->nvidia.n_cards == 0) {
 		r.outcome = OUTCOME_UNSUPPORTED;
 		reason_set(s->ctx, &r.reason, MSG_sw_no_cards);
+	} else if (fit->n_problems && sys->contained &&
+	           (fit->problems[0].id == MSG_sw_no_libcuda ||
+	            fit->problems[0].id == MSG_sw_no_module)) {
+		/* Started without access to the cards: no fault of the platform. */
+		r.outcome = OUTCOME_NOT_MEASURED;
+		reason_set_list(s->ctx, &r.reason, fit->problems[0].id, fit->problems[0].args);
 	} else if (fit->n_problems) {
 		r.outcome = OUTCOME_FAILED;
 		reason_set_list(s->ctx, &r.reason, fit->problems[0].id, fit->problems[0].args);
@@ -497,9 +503,8 @@ static const struct metric metrics[] = {
 	TEXT_METRIC("sw_part_frameworks", PART_FORMULA),
 	TEXT_METRIC("sw_part_settings", PART_FORMULA),
 	TEXT_METRIC("sw_part_mounts", PART_FORMULA),
-	TEXT_METRIC("sw_image",
-                    "digest of kernel release, driver, helper modules, GPU libraries and "
-                    "frameworks: alike on all nodes"),
+	TEXT_METRIC("sw_image", "digest of kernel release, driver, CUDA, NCCL, OFED and frameworks "
+                                "outside homes: alike on all nodes"),
 	TEXT_METRIC("sw_fingerprint",
                     "digest of the whole fingerprint; the document is the raw file"),
 	{0},

@@ -157,6 +157,7 @@ struct sw_item {
 
 struct sw_system {
 	struct host_nvidia nvidia;
+	bool contained; /* the host's processes and packages are not to be seen */
 	struct sw_item *items;
 	int n_items, cap_items;
 	const char *driver, *libcuda, *libcuda_path, *compat; /* of libcuda: cuda-compat's */

@@ -59,7 +59,8 @@ static const char *object_text(struct object *o, bool lines)
 	struct str out = {0};
 	const char *kept;
 
-	qsort(o->members, (size_t)o->n, sizeof(*o->members), by_key);
+	if (o->n)
+		qsort(o->members, (size_t)o->n, sizeof(*o->members), by_key);
 	str_addc(&out, '{');
 	for (int i = 0; i < o->n; i++) {
 		const struct member *m = &o->members[i];
@@ -296,19 +297,21 @@ static const char *packages_part(struct sw_scan *s)
 	return object_text(&o, false);
 }
 
+static void put_copy(struct sw_scan *s, struct object *o, const struct sw_framework *f,
+                     const struct sw_copy *c)
+{
+	put(o, tmpf("%s in %s", f->title, c->dir),
+	    arena_strf(s->arena, "%s, CUDA %s, NCCL %s", c->version ? c->version : "?",
+	               c->cuda ? c->cuda : "?", c->nccl ? c->nccl : "?"));
+}
+
 static const char *frameworks_part(struct sw_scan *s, const struct sw_framework *frameworks)
 {
 	struct object o = {.arena = s->arena};
 
 	for (int f = 0; f < SW_FRAMEWORKS; f++)
-		for (int i = 0; i < frameworks[f].n_copies; i++) {
-			const struct sw_copy *c = &frameworks[f].copies[i];
-
-			put(&o, tmpf("%s in %s", frameworks[f].title, c->dir),
-			    arena_strf(s->arena, "%s, CUDA %s, NCCL %s",
-			               c->version ? c->version : "?", c->cuda ? c->cuda : "?",
-			               c->nccl ? c->nccl : "?"));
-		}
+		for (int i = 0; i < frameworks[f].n_copies; i++)
+			put_copy(s, &o, &frameworks[f], &frameworks[f].copies[i]);
 	return object_text(&o, false);
 }
 
@@ -362,19 +365,29 @@ static const char *mounts_part(struct sw_scan *s)
 
 /* --- the document -------------------------------------------------------------------------------- */
 
-/* What all nodes of one cluster must have alike: kernel, driver, libraries, frameworks. */
-static const char *image_digest(struct sw_scan *s, const struct sw_fingerprint *f)
+/* What all nodes of one cluster must have alike: kernel, driver, CUDA, NCCL, OFED and
+ * the frameworks of all users. A daemon that rests or a package in somebody's home does
+ * not make it another image; those are parts that are compared without being required. */
+static const char *image_digest(struct sw_scan *s, const struct sw_system *sys,
+                                const struct sw_framework *frameworks)
 {
-	const char *release = sw_line(s, "/proc/sys/kernel/osrelease");
-	struct str text = {0};
+	static const char told[] = "kernel_driver|libcuda|cuda_toolkit|cuda_compat|nccl|ofed|doca";
+	struct object o = {.arena = s->arena};
+	const char *text;
 	char hex[SHA256_HEX];
 
-	str_add(&text, release ? release : "?");
-	for (int i = 0; i < SW_PARTS; i++)
-		if (word_in("gpu|libraries|frameworks", f->parts[i].key))
-			str_addf(&text, "\n%s", f->parts[i].text);
-	sha256_text(text.data, text.len, hex);
-	str_release(&text);
+	put(&o, "kernel", sw_line(s, "/proc/sys/kernel/osrelease"));
+	for (int i = 0; i < sys->n_items; i++)
+		if (word_in(told, sys->items[i].name))
+			put(&o, sys->items[i].name,
+			    sys->items[i].version ? sys->items[i].version : "there");
+	for (int f = 0; f < SW_FRAMEWORKS; f++)
+		for (int i = 0; i < frameworks[f].n_copies; i++)
+			if (!str_starts(frameworks[f].copies[i].dir, "/home/") &&
+			    !str_starts(frameworks[f].copies[i].dir, "/root/"))
+				put_copy(s, &o, &frameworks[f], &frameworks[f].copies[i]);
+	text = object_text(&o, false);
+	sha256_text(text, strlen(text), hex);
 	return arena_strn(s->arena, hex, 16);
 }
 
@@ -403,7 +416,7 @@ void sw_fingerprint_make(struct sw_scan *s, const struct sw_system *sys,
 		out->parts[i].digest = arena_strn(s->arena, hex, 16);
 		put_raw(&o, parts[i].key, parts[i].text);
 	}
-	out->image = image_digest(s, out);
+	out->image = image_digest(s, sys, frameworks);
 	out->text = object_text(&o, true);
 	sha256_text(out->text, strlen(out->text), hex);
 	out->sha256 = arena_str(s->arena, hex);

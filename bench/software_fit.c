@@ -35,12 +35,15 @@ static void add(struct sw_scan *s, struct sw_fit *fit, enum msg id, const char *
 
 static void judge_driver(struct sw_scan *s, const struct sw_system *sys, struct sw_fit *fit)
 {
+	bool compat = sys->libcuda_path && strstr(sys->libcuda_path, "/compat");
+
 	/* A container sees the host's module and libcuda; both come from the host. */
 	if (!sys->driver)
 		PROBLEM(s, fit, MSG_sw_no_module, tmpf("%d", sys->nvidia.n_cards));
 	else if (!sys->libcuda)
 		PROBLEM(s, fit, MSG_sw_no_libcuda, sys->driver);
-	else if (strcmp(sys->libcuda, "1") != 0 && strcmp(sys->driver, sys->libcuda) != 0 &&
+	else if (!compat && strcmp(sys->libcuda, "1") != 0 &&
+	         strcmp(sys->driver, sys->libcuda) != 0 &&
 	         (!sys->compat || strcmp(sys->compat, sys->libcuda) != 0))
 		PROBLEM(s, fit, MSG_sw_driver_apart, sys->driver, sys->libcuda);
 }
@@ -49,7 +52,8 @@ static void judge_fabric(struct sw_scan *s, const struct sw_system *sys, struct 
 {
 	const char *manager = sys->fabric_manager;
 
-	if (sys->nvidia.switches < 1 || !sys->driver)
+	/* It runs on the host, and a container sees the switches but not it. */
+	if (sys->nvidia.switches < 1 || !sys->driver || sys->contained)
 		return;
 	if (!manager)
 		PROBLEM(s, fit, MSG_sw_no_fabric, tmpf("%d", sys->nvidia.switches), sys->driver);
@@ -123,9 +127,11 @@ static void judge_framework(struct sw_scan *s, const struct sw_system *sys, stru
 	}
 	if (open)
 		f->unfit = NULL;
-	/* A broken package fails where it is run; it says nothing about the driver. */
+	/* Only what the driver or the card refuses decides. A broken package fails where it
+	 * is run; one for the CPU, or an NCCL newer than asked for, is the user's choice. */
 	for (int i = 0; i < own.n_problems && !open && f->required; i++)
-		if (own.problems[i].id != MSG_sw_broken)
+		if (own.problems[i].id == MSG_sw_driver_old ||
+		    own.problems[i].id == MSG_sw_arch_new)
 			PROBLEM(s, fit, own.problems[i].id, own.problems[i].args[0],
 			        own.problems[i].args[1], own.problems[i].args[2],
 			        own.problems[i].args[3]);

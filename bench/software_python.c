@@ -120,20 +120,32 @@ static void add_path(struct sw_scan *s, const char *path)
 		size_t len = strcspn(path, ":");
 		const char *dir = arena_strn(s->arena, path, len);
 
-		if (*dir == '/' && str_ends(dir, "/bin"))
-			add_prefix(s, len == 4 ? "/" : arena_strn(s->arena, dir, len - 4));
+		/* /bin itself is /usr/bin, or has no Python. */
+		if (*dir == '/' && str_ends(dir, "/bin") && len > 4)
+			add_prefix(s, arena_strn(s->arena, dir, len - 4));
 		path += len + (path[len] == ':');
 	}
 }
 
+/* In the order in which Python takes them, as far as there is one for all. */
 static void find_places(struct sw_scan *s)
 {
 	static const char *const variables[] = {"CONDA_PREFIX", "VIRTUAL_ENV"};
 	const char *list;
 
+	for (list = sw_env(s, "PYTHONPATH"); list && *list;) {
+		size_t len = strcspn(list, ":");
+
+		if (*list == '/')
+			add_place(s, &s->places, &s->n_places, &s->cap_places, SW_SITE,
+			          arena_strn(s->arena, list, len));
+		list += len + (list[len] == ':');
+	}
 	for (int i = 0; i < 2; i++)
 		if (sw_env(s, variables[i]))
 			add_prefix(s, sw_env(s, variables[i]));
+	if (sw_env(s, "HOME") && *sw_env(s, "HOME") == '/')
+		add_prefix(s, arena_strf(s->arena, "%s/.local", sw_env(s, "HOME")));
 	add_path(s, sw_env(s, "PATH"));
 	add_prefix(s, "/usr/local");
 	add_prefix(s, "/usr");
@@ -144,14 +156,6 @@ static void find_places(struct sw_scan *s)
 	if (sw_there(s, "/home"))
 		for (const char *const *user = sw_names(s, "/home"); *user && !sw_late(s); user++)
 			add_home(s, arena_strf(s->arena, "/home/%s", *user));
-	for (list = sw_env(s, "PYTHONPATH"); list && *list;) {
-		size_t len = strcspn(list, ":");
-
-		if (*list == '/')
-			add_place(s, &s->places, &s->n_places, &s->cap_places, SW_SITE,
-			          arena_strn(s->arena, list, len));
-		list += len + (list[len] == ':');
-	}
 }
 
 /* --- packages ------------------------------------------------------------------------ */

@@ -21,25 +21,28 @@ struct reading sw_reading(struct probe_ctx *ctx, const char *metric)
 	return r;
 }
 
-/* Earliest of them: the keys are made, and cloud-init ends, at the first boot. */
-static bool first_boot(struct sw_scan *s, int64_t *when, const char **by)
+/* What cloud-init writes once an instance, at its first boot, tells it for certain. Keys
+ * of SSH are made then too, but some images bring theirs: older than the keys is before
+ * the customer, newer than them means nothing. */
+static bool first_boot(struct sw_scan *s, int64_t *when, const char **by, bool *certain)
 {
 	static const char *const marks[] = {
+		"/var/lib/cloud/instance/sem/config_ssh",
+		"/var/lib/cloud/instance/sem/config_scripts_user",
 		"/etc/ssh/ssh_host_ed25519_key",
 		"/etc/ssh/ssh_host_rsa_key",
 		"/etc/ssh/ssh_host_ecdsa_key",
-		"/var/lib/cloud/instance/boot-finished",
 	};
-	bool found = false;
 	struct stat at;
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-		if (sw_stat(s, marks[i], &at) && (!found || at.st_mtime < *when)) {
+		if (sw_stat(s, marks[i], &at)) {
 			*when = at.st_mtime;
 			*by = marks[i];
-			found = true;
+			*certain = i < 2;
+			return true;
 		}
-	return found;
+	return false;
 }
 
 /* Start of process 1 in a container: seconds since boot in field 22 of its stat. */
@@ -137,10 +140,12 @@ static void count_frameworks(struct sw_scan *s, const struct sw_framework *list,
 	}
 }
 
-static bool when_first_used(struct sw_scan *s, int64_t *since, const char **by, struct reading *r)
+static bool when_first_used(struct sw_scan *s, int64_t *since, const char **by, bool *certain,
+                            struct reading *r)
 {
 	const char *given = s->ctx->param_word(s->ctx, "since");
 
+	*certain = true;
 	r->outcome = OUTCOME_NOT_MEASURED;
 	if (*given) {
 		*by = "software.since";
@@ -151,7 +156,7 @@ static bool when_first_used(struct sw_scan *s, int64_t *since, const char **by, 
 		reason_set(s->ctx, &r->reason, MSG_sw_since_bad, given);
 		return false;
 	}
-	if (first_boot(s, since, by))
+	if (first_boot(s, since, by, certain))
 		return true;
 	*by = "start of the container";
 	if (container_start(s, since))
@@ -169,8 +174,9 @@ enum status sw_emit_preinstalled(struct sw_scan *s, const struct sw_system *sys,
 	struct count n = {0};
 	int64_t since, when;
 	const char *by = NULL;
+	bool certain = false;
 
-	if (!when_first_used(s, &since, &by, &r))
+	if (!when_first_used(s, &since, &by, &certain, &r))
 		return s->ctx->emit(s->ctx, &r);
 	json_object_begin(&j, NULL);
 	time_add_utc(&time, since * NS_PER_S);
@@ -188,7 +194,9 @@ enum status sw_emit_preinstalled(struct sw_scan *s, const struct sw_system *sys,
 	json_array_end(&j);
 	json_object_end(&j);
 	r.params = arena_str(s->arena, text.data);
-	if (n.due) {
+	if (n.older < n.due && !certain) {
+		reason_set(s->ctx, &r.reason, MSG_sw_since_unknown);
+	} else if (n.due) {
 		r.outcome = OUTCOME_MEASURED;
 		r.value_kind = VALUE_NUMBER;
 		r.value = (double)n.older / n.due;

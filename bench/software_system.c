@@ -305,9 +305,11 @@ out:
 void sw_find_system(struct sw_scan *s, struct sw_system *sys)
 {
 	const struct sw_item *manager;
+	const char *container = host_system_read(s->arena, s->root).container;
 
 	sys->nvidia = host_nvidia_read(s->arena, s->root);
 	sys->driver = sys->nvidia.driver;
+	sys->contained = container && strcmp(container, "none") != 0;
 	if (sys->driver)
 		sw_add_item(s, sys, "kernel_driver", sys->driver,
 		            sys->nvidia.open_module == 1   ? "open module"

@@ -47,7 +47,8 @@ enum status baseline_check(const struct rundir *run, struct error *err)
 			               run->digest, digest);
 		json_release(&doc);
 	} else if (st != ST_NOTFOUND) {
-		error_set(err, st, MSG_gate_bad_tolerance, path.data, str_text(&why.text));
+		*err = why;
+		why = (struct error){0};
 	}
 	error_release(&why);
 	str_release(&path);

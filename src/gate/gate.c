@@ -82,6 +82,8 @@ static enum status check_baseline(struct gate *g, struct rundir *base, struct er
 		         say(MSG_gate_never_accepted, base->path));
 		st = ST_OK;
 	}
+	if (st == ST_OK && base->state == JOURNAL_CUT)
+		gate_add(g, GATE_NOTE, GATE_WATCH, "cut", say(MSG_gate_cut, base->path));
 	if (st == ST_OK)
 		note_apart(g, base);
 	return st;
@@ -129,7 +131,8 @@ enum status gate_compare(struct gate *g, struct error *err)
 	gate_software(g);
 	if (g->now->state == JOURNAL_CUT)
 		gate_add(g, GATE_LOST, GATE_WATCH, "run", say(MSG_gate_cut, g->now->path));
-	qsort(g->lines, (size_t)g->n_lines, sizeof(*g->lines), by_weight);
+	if (g->n_lines)
+		qsort(g->lines, (size_t)g->n_lines, sizeof(*g->lines), by_weight);
 	g->verdict = verdict_of(g);
 	return ST_OK;
 }

@@ -286,11 +286,12 @@ static enum status ledger_read(struct ledger *l, const char *path, struct error 
 	enum status st = file_read(&text, path, LEDGER_MOST, &why);
 	int number = 0;
 
-	if (st == ST_NOTFOUND)
+	if (st == ST_NOTFOUND) {
 		st = ST_OK;
-	else if (st != ST_OK)
-		error_set(err, st, MSG_gate_bad_tolerance, path, str_text(&why.text));
-	error_release(&why);
+		error_release(&why);
+	} else if (st != ST_OK) {
+		*err = why;
+	}
 	for (const char *p = str_text(&text); *p && st == ST_OK;) {
 		size_t len = strcspn(p, "\n");
 

@@ -153,7 +153,8 @@ static struct part between(const struct noise_run *base, int n_base, double run_
 static void judge(const struct noise_limits *limits, struct part d, struct noise_result *out)
 {
 	double sign = limits->higher_better ? 1 : -1, better = sign * d.mean;
-	double edge = -log1p(-fmin(limits->tolerance, 0.999)), error = sqrt(d.variance), reach;
+	double edge = limits->tolerance < 1 ? -log1p(-limits->tolerance) : INFINITY,
+	       error = sqrt(d.variance), reach;
 
 	out->ratio = exp(d.mean);
 	out->lo = out->hi = NAN;

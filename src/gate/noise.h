@@ -28,7 +28,7 @@ struct noise_run {
 
 struct noise_limits {
 	bool higher_better;
-	double tolerance;  /* share of the baseline, 0 to 1 */
+	double tolerance;  /* share of the baseline, 0 to 1; 1: not judged */
 	double run_to_run; /* standard deviation between runs, as a share */
 	double alpha;      /* one-sided probability of a false alarm of this figure */
 };

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "software.h"
+#include "stats/rng.h"
 #include "tree_kit.h"
 
 extern const struct probe probe_software;
@@ -236,7 +237,8 @@ static void built_for_the_cpu(void **state)
 	put(*state, SITE "/torch/version.py",
 	    "__version__ = '2.6.0+cpu'\ncuda: Optional[str] = None\n");
 	scan(&x, state);
-	harness_expect(&x.h, "sw_driver_fits", OUTCOME_FAILED, "sw_cpu_build");
+	harness_expect(&x.h, "sw_driver_fits", OUTCOME_MEASURED, NULL);
+	assert_non_null(strstr(harness_reading(&x.h, "sw_pytorch")->params, "built for the CPU"));
 	assert_string_equal(harness_param_text(&x.h, harness_reading(&x.h, "sw_pytorch"), "level"),
 	                    "present");
 	harness_release(&x.h);
@@ -258,12 +260,46 @@ static void fabric_manager(void **state)
 	expect_problem(state, "sw_fabric_apart");
 }
 
+/* A container sees the switches and the module of its host, and not what runs there. */
+static void from_within_a_container(void **state)
+{
+	struct tree *t = *state;
+	struct scan x;
+
+	put_node(t);
+	put(t, "/.dockerenv", "");
+	put(t, "/sys/bus/pci/devices/0000:c1:00.0/class", "0x068000\n");
+	put(t, "/sys/bus/pci/devices/0000:c1:00.0/vendor", "0x10de\n");
+	put(t, "/sys/bus/pci/devices/0000:c1:00.0/device", "0x22a3\n");
+	scan(&x, state);
+	assert_true(harness_expect(&x.h, "sw_driver_fits", OUTCOME_MEASURED, NULL)->value == 1);
+	harness_release(&x.h);
+	assert_int_equal(remove(tmpf("%s/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15", t->root)),
+	                 0);
+	assert_int_equal(remove(tmpf("%s/usr/lib/x86_64-linux-gnu/libcuda.so.1", t->root)), 0);
+	scan(&x, state);
+	harness_expect(&x.h, "sw_driver_fits", OUTCOME_NOT_MEASURED, "sw_no_libcuda");
+	harness_release(&x.h);
+	/* The newer libcuda of cuda-compat is no mismatch. */
+	put(t, "/etc/ld.so.conf.d/compat.conf", "/usr/local/cuda/compat\n");
+	put(t, "/usr/local/cuda/compat/libcuda.so.570.10", "x");
+	scan(&x, state);
+	harness_expect(&x.h, "sw_driver_fits", OUTCOME_MEASURED, NULL);
+	harness_release(&x.h);
+}
+
 static void nccl_of_another_version(void **state)
 {
+	struct scan x;
+
 	put_node(*state);
 	put_elf(*state, SITE "/nvidia/nccl/lib/libnccl.so.2", "libnccl.so.2", "", "",
 	        "NCCL version 2.18.1+cuda12.1");
-	expect_problem(state, "sw_nccl_apart");
+	scan(&x, state);
+	expect_words(&x, "sw_pytorch", "2.6.0+cu124, CUDA 12.4, NCCL 2.18.1: present");
+	assert_non_null(strstr(harness_reading(&x.h, "sw_pytorch")->params, "wants NCCL 2.21.5"));
+	harness_expect(&x.h, "sw_driver_fits", OUTCOME_MEASURED, NULL);
+	harness_release(&x.h);
 }
 
 static void nccl_inside(void **state)
@@ -356,6 +392,43 @@ static void time_is_up(void **state)
 	harness_expect(&x.h, "sw_fingerprint", OUTCOME_NOT_MEASURED, "sw_cut");
 	harness_expect(&x.h, "sw_jax", OUTCOME_NOT_MEASURED, "sw_cut");
 	harness_release(&x.h);
+}
+
+/* Bytes of a library changed at random: refused or read, never beyond its end. */
+static void libraries_of_rubbish(void **state)
+{
+	struct tree *t = *state;
+	struct sw_scan s = {.arena = &t->arena, .root = t->root};
+	struct harness h;
+	struct str text = {0};
+	struct rng rng;
+
+	harness_init(&h, &probe_software);
+	s.ctx = &h.ctx;
+	s.until_ns = INT64_MAX;
+	rng_seed(&rng, 5);
+	put_elf(t, "/a.so", "a.so", "b.so", "ncclNet_v8", "NCCL version 2.21.5+cuda12.4");
+	assert_true(sw_read(&s, &text, "/a.so", 1 << 20));
+	for (int i = 0; i < 1500; i++) {
+		struct sw_elf elf;
+		char *bytes = malloc(text.len);
+		size_t len = i % 3 ? text.len : rng_below(&rng, (uint32_t)text.len);
+
+		memcpy(bytes, text.data, text.len);
+		for (int k = 0; k < 1 + i % 4; k++)
+			bytes[rng_below(&rng, 300)] = (char)rng_next(&rng);
+		put_bytes(t, "/b.so", bytes, len);
+		free(bytes);
+		if (sw_elf_read(&s, &elf, "/b.so")) {
+			sw_elf_highest(&elf, "ncclNet_v");
+			sw_elf_needs(&elf, "b.so");
+			sw_nccl_version(&s, "/b.so", &elf);
+		}
+		sw_identity(&s, "/b.so");
+	}
+	assert_null(sw_identity(&s, "/none.so"));
+	str_release(&text);
+	harness_release(&h);
 }
 
 /* --- engines ------------------------------------------------------------------------------------ */
@@ -453,6 +526,16 @@ static void only_what_changed_differs(void **state)
 	        "NCCL version 2.21.5+cuda12.4 patched");
 	scan(&b, state);
 	assert_string_not_equal(part(&a, "sw_part_libraries"), part(&b, "sw_part_libraries"));
+	assert_string_equal(part(&a, "sw_image"), part(&b, "sw_image"));
+	harness_release(&b.h);
+	/* Somebody's own copy is another fingerprint and no other image; a driver is. */
+	put(t, "/home/u/venv/lib/python3.11/site-packages/torch/version.py", "cuda = '12.1'\n");
+	scan(&b, state);
+	assert_string_not_equal(part(&a, "sw_part_frameworks"), part(&b, "sw_part_frameworks"));
+	assert_string_equal(part(&a, "sw_image"), part(&b, "sw_image"));
+	harness_release(&b.h);
+	put(t, "/sys/module/nvidia/version", "550.90.07\n");
+	scan(&b, state);
 	assert_string_not_equal(part(&a, "sw_image"), part(&b, "sw_image"));
 	harness_release(&a.h);
 	harness_release(&b.h);
@@ -497,14 +580,24 @@ static void pre_installed(void **state)
 	struct scan x = {.t = *state};
 	struct tree *t = *state;
 	struct timeval old[2] = {{1000000000, 0}, {1000000000, 0}};
+	struct timeval late[2] = {{4000000000, 0}, {4000000000, 0}};
 
 	put_node(t);
 	/* PyTorch and the driver; a driver without a file of ours is the host's. */
 	assert_true(fabs(share(&x, state, "2100-01-01T00:00:00Z", "software.since") - 1) < 1e-9);
 	assert_true(fabs(share(&x, state, "2001-01-01T00:00:00Z", "software.since") - 0.5) < 1e-9);
+	/* Newer than the keys means nothing, older than them is before; cloud-init knows. */
 	put(t, "/etc/ssh/ssh_host_rsa_key", "");
+	assert_int_equal(utimes(tmpf("%s/etc/ssh/ssh_host_rsa_key", t->root), late), 0);
+	assert_true(fabs(share(&x, state, NULL, "/etc/ssh/ssh_host_rsa_key") - 1) < 1e-9);
 	assert_int_equal(utimes(tmpf("%s/etc/ssh/ssh_host_rsa_key", t->root), old), 0);
-	assert_true(fabs(share(&x, state, NULL, "/etc/ssh/ssh_host_rsa_key") - 0.5) < 1e-9);
+	scan(&x, state);
+	harness_expect(&x.h, "sw_preinstalled_share", OUTCOME_NOT_MEASURED, "sw_since_unknown");
+	harness_release(&x.h);
+	put(t, "/var/lib/cloud/instance/sem/config_ssh", "");
+	assert_int_equal(utimes(tmpf("%s/var/lib/cloud/instance/sem/config_ssh", t->root), old), 0);
+	assert_true(fabs(share(&x, state, NULL, "/var/lib/cloud/instance/sem/config_ssh") - 0.5) <
+	            1e-9);
 	harness_init(&x.h, &probe_software);
 	x.h.ctx.sys_root = t->root;
 	harness_set(&x.h, "since", "yesterday");
@@ -557,12 +650,14 @@ int main(void)
 		TREE_TEST(build_too_old_for_the_card),
 		TREE_TEST(built_for_the_cpu),
 		TREE_TEST(fabric_manager),
+		TREE_TEST(from_within_a_container),
 		TREE_TEST(nccl_of_another_version),
 		TREE_TEST(nccl_inside),
 		TREE_TEST(broken_metadata),
 		TREE_TEST(metadata_without_its_files),
 		TREE_TEST(two_environments),
 		TREE_TEST(time_is_up),
+		TREE_TEST(libraries_of_rubbish),
 		TREE_TEST(present_and_loaded),
 		TREE_TEST(schedulers),
 		TREE_TEST(alike_after_a_reboot),
