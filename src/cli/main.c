@@ -11,6 +11,7 @@
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/language.h"
+#include "cli/manual.h"
 #include "coord/comm.h"
 #include "coord/worker.h"
 
@@ -33,6 +34,16 @@ static void print_help(FILE *to)
 	msg_add(&out, MSG_help_exit);
 	fprintf(to, "%s\n", out.data);
 	str_release(&out);
+}
+
+static int print_manual(bool page)
+{
+	struct str out = {0};
+
+	(page ? manual_page : manual_completion)(&out, commands);
+	fputs(str_text(&out), stdout);
+	str_release(&out);
+	return fflush(stdout) == 0 ? 0 : EXIT_INTERNAL;
 }
 
 static const struct command *find(const char *name)
@@ -141,6 +152,8 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return 0;
 	}
+	if (strcmp(argv[1], "--man") == 0 || strcmp(argv[1], "--completion") == 0)
+		return print_manual(argv[1][2] == 'm');
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("assay %s\n", ASSAY_VERSION);
 		return 0;

@@ -224,19 +224,25 @@ static void help_row(struct str *out, const struct option_row *row)
 	str_release(&left);
 }
 
-void options_help(struct str *out, const struct command *command)
+struct options *options_of(const struct command *command)
 {
-	static const struct option_row help = {"help", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_help};
 	struct options *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		die_nomem();
+	all_rows(o, command);
+	return o;
+}
+
+void options_help(struct str *out, const struct command *command)
+{
+	static const struct option_row help = {"help", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_help};
+	struct options *o = options_of(command);
 
 	msg_add(out, MSG_help_usage, command->name, command->operands);
 	str_add(out, "\n\n");
 	str_add(out, msg_format(command->summary));
 	str_add(out, "\n\n");
-	all_rows(o, command);
 	for (const struct option_row *row = o->rows; row->name; row++)
 		help_row(out, row);
 	free(o);

@@ -54,6 +54,8 @@ struct command {
 struct arena;
 enum status options_parse(struct options *o, struct arena *arena, const struct command *command,
                           int argc, char **argv, bool *help, struct error *err);
+/* Its rows, nothing given; from malloc. */
+struct options *options_of(const struct command *command);
 void options_help(struct str *out, const struct command *command);
 
 /* By name; asking for a name without a row is a bug. */
