@@ -14,7 +14,7 @@
 #endif
 
 extern const struct command command_list, command_run, command_probe, command_score, command_report,
-	command_compare, command_verify;
+	command_compare, command_verify, command_bill;
 
 /* Metrics of all built probes and the planned ones. */
 const struct metric_set *cli_metrics(void);

@@ -122,9 +122,8 @@ static void save_scorecard(const struct judged *said, const struct judge_request
 
 static int judge(struct run_setup *s, const struct options *o, struct error *err)
 {
-	struct judge_request request = {.dir = s->dir,
-	                                .config_dir = option_text(o, "config-dir", NULL),
-	                                .evidence = o};
+	struct judge_request request = {
+		.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL), .evidence = o};
 	struct report_options terminal = cli_report_options();
 	struct judged j;
 	enum status st = cli_judge(&j, &request, err);

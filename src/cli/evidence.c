@@ -11,12 +11,15 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "cli/cli.h"
+#include "cli/evidence_cost.h"
 
 /* An option of EVIDENCE_OPTIONS and what reads it when it was given. */
 static const struct source {
 	const char *option;
 	enum status (*read)(struct evidence *e, struct error *err);
 } sources[] = {
+	{"quote", evidence_quote},
+	{"bill", evidence_bill},
 	{0},
 };
 

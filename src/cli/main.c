@@ -16,8 +16,8 @@
 
 /* To add a command: its file, a line in cli.h, a line here. */
 static const struct command *const commands[] = {
-	&command_run,    &command_list,    &command_probe,  &command_score,
-	&command_report, &command_compare, &command_verify, NULL,
+	&command_run,     &command_list,   &command_probe, &command_score, &command_report,
+	&command_compare, &command_verify, &command_bill,  NULL,
 };
 
 static void print_help(FILE *to)
