@@ -117,7 +117,8 @@ static enum status find_encoding(struct sheet *s, struct error *err)
 
 static void make_room(struct sheet *s, size_t room)
 {
-	memmove(s->text, s->text + s->at, s->n_text - s->at);
+	if (s->n_text > s->at)
+		memmove(s->text, s->text + s->at, s->n_text - s->at);
 	s->n_text -= s->at;
 	s->at = 0;
 	if (s->cap_text - s->n_text > room)
