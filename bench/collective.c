@@ -346,6 +346,9 @@ static enum status with_cards(struct collective_bench *b)
 	ctx->simulated |= gpu_lib_simulated(&c->nccl.lib);
 	c->rank = arena_array(ctx->arena, (size_t)c->n, sizeof(*c->rank));
 	c->wrong_of = arena_array(ctx->arena, (size_t)c->n, sizeof(*c->wrong_of));
+	c->ranks = c->n;
+	for (int r = 0; r < c->n; r++)
+		c->rank[r].number = r;
 	ctx->progress(ctx, STAGE_PREPARING, -1, MSG_doing_collective);
 	if (st == ST_OK)
 		st = take_step(b, alloc_step,

@@ -1,5 +1,5 @@
-/* Between the files of the collective probe: NCCL driven over all cards of a node
- * by one process, one rank a card.
+/* Between the files of the collective probes: NCCL driven over all cards of a node
+ * by one process, one rank a card, alone or together with other nodes.
  *
  * collective.c measures, collective_say.c says it; collective_comm.c opens communicators and ends
  * them, also those that hang; collective_run.c makes calls and times them;
@@ -45,6 +45,8 @@ struct collective_rank {
 	cu_ptr checks;     /* a struct kernel_check for each segment */
 	cu_ptr flags;      /* collective_shared.go, and expired after it, as the card sees them */
 	nccl_comm comm;    /* NULL: none open */
+	int number;        /* its rank in there */
+	int rail;          /* communicators of other cards of the node have others */
 	bool late, busy;   /* of whoever waits */
 };
 
@@ -71,8 +73,14 @@ struct collective {
 	struct team team;
 	struct nccl nccl;
 	struct collective_log *log;
-	struct collective_rank *rank;
+	struct collective_rank *rank; /* of this node's cards */
 	int n;
+	int ranks; /* of a communicator, all nodes' */
+	/* What deadlines of waits are on: the machine's clock where other processes are
+	 * waited for; NULL: that of ctx, which stand-ins make their own. */
+	const struct clock_source *wait_clock;
+	int64_t wait_until_ns; /* with it: the probe's deadline on that clock */
+	bool others;           /* nodes take part: a window begins by a barrier of all */
 	void *pinned;
 	struct collective_shared shared;
 	uint64_t buffer_bytes;
@@ -103,6 +111,9 @@ void collective_free(struct collective *c);
  * NULL: its own choice in the environment as found. ST_TIMEOUT: c->absent says who
  * did not come. */
 enum status collective_open(struct collective *c, const char *algorithm, struct error *err);
+/* The same with other nodes: card r joins the communicator ids[r] as its `number`. */
+enum status collective_join(struct collective *c, const char *algorithm, const nccl_id *ids,
+                            struct error *err);
 enum status collective_close(struct collective *c, struct error *err);
 /* Ends what hangs: kernels that wait for other ranks go on and end. */
 void collective_abort(struct collective *c);
@@ -130,6 +141,7 @@ struct collective_point {
 	struct samples seconds; /* of a call, by the slowest card; one a window */
 	double in_place_s;      /* median likewise; NaN: not timed */
 	const char *algorithm;  /* as NCCL told it, NULL: it did not */
+	int slowest;            /* card of the slowest window; of collective_time */
 	bool wrong;
 	struct str *raw; /* a line for each window; NULL: none */
 };
@@ -140,6 +152,14 @@ struct collective_point {
 /* Checks, times and checks again. */
 enum status collective_measure(struct collective *c, struct collective_point *point,
                                struct error *err);
+
+/* The two halves of it that nodes go through together; between them they agree on
+ * point->calls. Checked calls, then the seconds of one of a window of its own. */
+enum status collective_try(struct collective *c, struct collective_point *point, double *seconds,
+                           struct error *err);
+/* seconds[i]: of a call of window i, by this node's slowest card; NaN: it is void. */
+enum status collective_time(struct collective *c, struct collective_point *point, double *seconds,
+                            struct error *err);
 
 /* --- collective_check.c --------------------------------------------------------------- */
 
@@ -167,6 +187,8 @@ const char *collective_log_environment(const struct collective_log *log);
 void collective_log_mark(struct collective_log *log);
 /* "RING SIMPLE, 24 channels" of the newest line since the mark, or NULL (arena). */
 const char *collective_log_algorithm(struct collective_log *log, struct arena *arena);
+/* All that was written, its last 4 MiB at most. */
+void collective_log_text(const struct collective_log *log, struct str *out);
 /* How the cards reach each other: "P2P", "P2P SHM" …, or NULL (arena). */
 const char *collective_log_transports(struct collective_log *log, struct arena *arena);
 /* Whether the log since the mark names any rank that came, and this one. */

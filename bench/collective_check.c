@@ -26,9 +26,11 @@ static uint64_t scatter(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static uint64_t base_of(const struct collective *c, int rank)
+/* Of the data of a rank of the communicator that card r is in. */
+static uint64_t base_of(const struct collective *c, int r, int number)
 {
-	return scatter(c->base + (uint64_t)rank * 0x9e3779b97f4a7c15u);
+	return scatter(c->base + (uint64_t)number * 0x9e3779b97f4a7c15u +
+	               (uint64_t)c->rank[r].rail * 0xd1b54a32d192ed03u);
 }
 
 uint64_t collective_sent(const struct collective_job *job, int n)
@@ -47,14 +49,16 @@ uint64_t collective_received(const struct collective_job *job, int n)
 
 cu_ptr collective_from(const struct collective *c, const struct collective_job *job, int rank)
 {
-	uint64_t skip = job->op == OP_ALL_GATHER ? (uint64_t)rank * job->words : 0;
+	uint64_t number = (uint64_t)c->rank[rank].number;
+	uint64_t skip = job->op == OP_ALL_GATHER ? number * job->words : 0;
 
 	return job->in_place ? c->rank[rank].recv + skip * WORD : c->rank[rank].send;
 }
 
 cu_ptr collective_to(const struct collective *c, const struct collective_job *job, int rank)
 {
-	uint64_t skip = job->op == OP_REDUCE_SCATTER ? (uint64_t)rank * job->words : 0;
+	uint64_t number = (uint64_t)c->rank[rank].number;
+	uint64_t skip = job->op == OP_REDUCE_SCATTER ? number * job->words : 0;
 
 	return job->in_place ? c->rank[rank].recv + skip * WORD : c->rank[rank].recv;
 }
@@ -72,26 +76,27 @@ static bool receives(const struct collective_job *job, int rank)
 /* --- what is sent ---------------------------------------- */
 
 /* Which part a rank plays in a sum changes from turn to turn. */
-static int part_of(const struct collective *c, int rank)
+static int part_of(const struct collective *c, int number)
 {
-	return (int)(((uint32_t)rank + c->turn) % (uint32_t)c->n);
+	return (int)(((uint32_t)number + c->turn) % (uint32_t)c->ranks);
 }
 
-static bool sends_constant(const struct collective *c, int rank)
+static bool sends_constant(const struct collective *c, int number)
 {
-	return c->n % 2 == 0 && part_of(c, rank) == c->n - 1;
+	return c->ranks % 2 == 0 && part_of(c, number) == c->ranks - 1;
 }
 
 static enum status send_data(struct collective *c, const struct collective_job *job, int r,
                              struct error *err)
 {
 	cu_ptr at = collective_from(c, job, r);
-	uint64_t n = collective_sent(job, c->n), base = base_of(c, r), invert = 0;
+	int number = c->rank[r].number;
+	uint64_t n = collective_sent(job, c->ranks), base = base_of(c, r, number), invert = 0;
 	uint32_t kind = PATTERN_ADDRESS;
 
-	if (adds_up(job->op) && sends_constant(c, r))
+	if (adds_up(job->op) && sends_constant(c, number))
 		kind = PATTERN_CONSTANT;
-	else if (adds_up(job->op) && part_of(c, r) % 2)
+	else if (adds_up(job->op) && part_of(c, number) % 2)
 		invert = ~(uint64_t)0;
 	return device_cuda_wide(c->team.cards[r].dev, c->rank[r].write,
 	                        (void *[]){&at, &n, &kind, &base, &base, &invert}, err);
@@ -100,7 +105,7 @@ static enum status send_data(struct collective *c, const struct collective_job *
 enum status collective_prepare(struct collective *c, const struct collective_job *job,
                                struct error *err)
 {
-	uint64_t poisoned = collective_received(job, c->n) * WORD;
+	uint64_t poisoned = collective_received(job, c->ranks) * WORD;
 	enum status st = ST_OK;
 
 	c->turn++;
@@ -119,13 +124,13 @@ enum status collective_prepare(struct collective *c, const struct collective_job
 /* --- what must come ---------------------------------------- */
 
 /* ~x = -x - 1, so ramps and their complements leave one ramp. */
-static uint64_t base_of_sum(const struct collective *c)
+static uint64_t base_of_sum(const struct collective *c, int r)
 {
 	uint64_t sum = 0;
 
-	for (int r = 0; r < c->n; r++)
-		sum += sends_constant(c, r) || part_of(c, r) % 2 == 0 ? base_of(c, r)
-		                                                      : ~base_of(c, r);
+	for (int k = 0; k < c->ranks; k++)
+		sum += sends_constant(c, k) || part_of(c, k) % 2 == 0 ? base_of(c, r, k)
+		                                                      : ~base_of(c, r, k);
 	return sum;
 }
 
@@ -133,29 +138,30 @@ static uint64_t base_of_sum(const struct collective *c)
 static uint64_t expected_base(const struct collective *c, const struct collective_job *job, int r,
                               int s)
 {
-	uint64_t own = 8 * (uint64_t)r * job->words;
+	int number = c->rank[r].number;
+	uint64_t own = 8 * (uint64_t)number * job->words;
 
 	switch (job->op) {
 	case OP_ALL_REDUCE:
-		return base_of_sum(c);
+		return base_of_sum(c, r);
 	case OP_REDUCE_SCATTER:
-		return base_of_sum(c) + own;
+		return base_of_sum(c, r) + own;
 	case OP_ALL_TO_ALL:
-		return base_of(c, s) + own;
+		return base_of(c, r, s) + own;
 	case OP_BROADCAST:
-		return base_of(c, job->root);
+		return base_of(c, r, job->root);
 	case OP_SEND_RECV:
-		return base_of(c, (r + c->n - 1) % c->n);
+		return base_of(c, r, (number + c->ranks - 1) % c->ranks);
 	case OP_PAIR:
-		return base_of(c, job->from);
+		return base_of(c, r, job->from);
 	default:
-		return base_of(c, s);
+		return base_of(c, r, s);
 	}
 }
 
 static int segments(const struct collective *c, const struct collective_job *job)
 {
-	return (int)(collective_received(job, c->n) / job->words);
+	return (int)(collective_received(job, c->ranks) / job->words);
 }
 
 static enum status queue_check(struct collective *c, const struct collective_job *job, int r,

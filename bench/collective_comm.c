@@ -40,7 +40,7 @@ static enum status kernels_of(struct collective *c, int r, struct error *err)
 static enum status room_of(struct collective *c, int r, uint64_t *bytes, struct error *err)
 {
 	double reserve = (double)RESERVE_BYTES / c->team.memory_scale;
-	uint64_t least = (uint64_t)c->n * sizeof(uint64_t);
+	uint64_t least = (uint64_t)c->ranks * sizeof(uint64_t);
 	size_t memory_free = 0, total = 0;
 	enum status st = team_use(&c->team, r, err);
 
@@ -142,22 +142,30 @@ struct patience {
 	bool cut; /* the probe's time ends first: nobody is to blame */
 };
 
+static const struct clock_source *wait_clock(const struct collective *c)
+{
+	return c->wait_clock ? c->wait_clock : c->ctx->clock;
+}
+
 static struct patience patience_new(const struct collective *c)
 {
-	struct patience p = {clock_now(c->ctx->clock) + c->timeout_ns, FIRST_LOOK_NS, false};
+	int64_t until = c->wait_clock ? c->wait_until_ns : c->ctx->deadline_ns;
+	int64_t left = until - clock_now(wait_clock(c));
+	bool cut = left < c->timeout_ns;
 
-	p.cut = c->ctx->deadline_ns < p.until_ns;
-	if (p.cut)
-		p.until_ns = c->ctx->deadline_ns;
-	return p;
+	return (struct patience){clock_now(wait_clock(c)) + (cut ? left : c->timeout_ns),
+	                         FIRST_LOOK_NS, cut};
 }
 
 /* A moment's pause; false when there is no more time. */
 static bool look_again(struct collective *c, struct patience *p)
 {
-	if (clock_now(c->ctx->clock) >= p->until_ns)
+	if (clock_now(wait_clock(c)) >= p->until_ns)
 		return false;
 	clock_sleep(c->ctx->clock, p->pause_ns);
+	/* Stand-ins do not sleep: others want to get on. */
+	if (c->wait_clock && c->wait_clock != c->ctx->clock)
+		clock_sleep(c->wait_clock, FIRST_LOOK_NS);
 	p->pause_ns = p->pause_ns * 3 / 2 > MOST_LOOK_NS ? MOST_LOOK_NS : p->pause_ns * 3 / 2;
 	return true;
 }
@@ -208,7 +216,7 @@ static void find_late(struct collective *c)
 	bool any = false, all = true;
 
 	for (int r = 0; r < c->n; r++) {
-		c->rank[r].late = !collective_log_came(c->log, r, &any);
+		c->rank[r].late = !collective_log_came(c->log, c->rank[r].number, &any);
 		all &= !c->rank[r].late;
 	}
 	for (int r = 0; r < c->n; r++)
@@ -272,7 +280,7 @@ enum status collective_wait(struct collective *c, const char *what, struct error
 
 /* --- communicators ---------------------------------------- */
 
-static enum status join_all(struct collective *c, const nccl_id *id, struct error *err)
+static enum status join_all(struct collective *c, const nccl_id *ids, struct error *err)
 {
 	struct nccl *nccl = &c->nccl;
 	enum status st, ended;
@@ -285,28 +293,26 @@ static enum status join_all(struct collective *c, const nccl_id *id, struct erro
 
 		st = team_use(&c->team, r, err);
 		if (st == ST_OK)
-			st = nccl_check(
-				nccl, NULL,
-				nccl->call.init_rank(&c->rank[r].comm, c->n, *id, r, &config),
-				"ncclCommInitRankConfig", err);
+			st = nccl_check(nccl, NULL,
+			                nccl->call.init_rank(&c->rank[r].comm, c->ranks, ids[r],
+			                                     c->rank[r].number, &config),
+			                "ncclCommInitRankConfig", err);
 	}
 	ended = nccl_check(nccl, NULL, nccl->call.group_end(), "ncclGroupEnd", err);
 	return st == ST_OK ? ended : st;
 }
 
-enum status collective_open(struct collective *c, const char *algorithm, struct error *err)
+enum status collective_join(struct collective *c, const char *algorithm, const nccl_id *ids,
+                            struct error *err)
 {
 	const char *found = arena_str(c->ctx->arena, getenv("NCCL_ALGO"));
-	nccl_id id;
 	enum status st;
 
 	collective_log_mark(c->log);
 	/* Read when a communicator opens. */
 	if (algorithm)
 		setenv("NCCL_ALGO", algorithm, 1);
-	st = nccl_check(&c->nccl, NULL, c->nccl.call.unique_id(&id), "ncclGetUniqueId", err);
-	if (st == ST_OK)
-		st = join_all(c, &id, err);
+	st = join_all(c, ids, err);
 	if (st == ST_OK)
 		st = collective_settle(c, "ncclCommInitRankConfig", err);
 	if (found)
@@ -314,6 +320,17 @@ enum status collective_open(struct collective *c, const char *algorithm, struct 
 	else
 		unsetenv("NCCL_ALGO");
 	return st;
+}
+
+enum status collective_open(struct collective *c, const char *algorithm, struct error *err)
+{
+	nccl_id *ids = arena_array(c->ctx->arena, (size_t)c->n, sizeof(*ids));
+	enum status st;
+
+	st = nccl_check(&c->nccl, NULL, c->nccl.call.unique_id(&ids[0]), "ncclGetUniqueId", err);
+	for (int r = 1; r < c->n; r++)
+		ids[r] = ids[0];
+	return st == ST_OK ? collective_join(c, algorithm, ids, err) : st;
 }
 
 enum status collective_close(struct collective *c, struct error *err)

@@ -89,6 +89,11 @@ static void read_from(const struct collective_log *log, int64_t from, struct str
 	}
 }
 
+void collective_log_text(const struct collective_log *log, struct str *out)
+{
+	read_from(log, 0, out);
+}
+
 /* --- the choice ---------------------------------------- */
 
 /* NCCL before 2.24 gives numbers. */

@@ -148,13 +148,12 @@ static enum status hold_all(struct collective *c, uint32_t number, struct error 
 		if (st == ST_OK)
 			st = device_cuda_single(dev, c->rank[r].spin,
 			                        (void *[]){&flag, &number, &limit, &expired}, err);
-		if (st == ST_OK)
-			st = CUDA_TRY(&c->team.cuda, err, event_record, dev->begin, dev->stream);
 	}
 	return st;
 }
 
-static enum status mark_ends(struct collective *c, struct error *err)
+/* An event in every card's stream. */
+static enum status mark(struct collective *c, bool end, struct error *err)
 {
 	enum status st = ST_OK;
 
@@ -163,9 +162,38 @@ static enum status mark_ends(struct collective *c, struct error *err)
 
 		st = team_use(&c->team, r, err);
 		if (st == ST_OK)
-			st = CUDA_TRY(&c->team.cuda, err, event_record, dev->end, dev->stream);
+			st = CUDA_TRY(&c->team.cuda, err, event_record, end ? dev->end : dev->begin,
+			              dev->stream);
 	}
 	return st;
+}
+
+/* Queues a sum of one element among all ranks: what follows begins on all nodes at
+ * about the same moment, whenever their hosts let them go. */
+static enum status queue_barrier(struct collective *c, struct error *err)
+{
+	struct nccl *nccl = &c->nccl;
+	enum status st, ended;
+
+	st = nccl_check(nccl, NULL, nccl->call.group_start(), "ncclGroupStart", err);
+	if (st != ST_OK)
+		return st;
+	for (int r = 0; r < c->n && st == ST_OK; r++) {
+		/* Overwritten before it is used. */
+		void *at = (void *)(uintptr_t)c->rank[r].checks;
+		nccl_result code;
+
+		st = team_use(&c->team, r, err);
+		if (st != ST_OK)
+			break;
+		code = nccl->call.all_reduce(at, at, 1, NCCL_UINT64, NCCL_SUM, c->rank[r].comm,
+		                             c->team.cards[r].dev->stream);
+		st = nccl_check(nccl, c->rank[r].comm, code, "ncclAllReduce", err);
+	}
+	ended = nccl_check(nccl, NULL, nccl->call.group_end(), "ncclGroupEnd", err);
+	return st != ST_OK      ? st
+	       : ended != ST_OK ? ended
+	                        : collective_settle(c, "ncclAllReduce", err);
 }
 
 struct window_time {
@@ -204,10 +232,14 @@ static enum status run_window(struct collective *c, const struct collective_job 
 	uint32_t number = *c->shared.go + 1;
 	enum status st = hold_all(c, number, err);
 
+	if (st == ST_OK && c->others)
+		st = queue_barrier(c, err);
+	if (st == ST_OK)
+		st = mark(c, false, err);
 	for (int i = 0; i < calls && st == ST_OK; i++)
 		st = queue_call(c, job, err);
 	if (st == ST_OK)
-		st = mark_ends(c, err);
+		st = mark(c, true, err);
 	/* Also after an error: nothing may be left spinning. */
 	*c->shared.go = number;
 	if (st == ST_OK)
@@ -312,5 +344,58 @@ enum status collective_measure(struct collective *c, struct collective_point *p,
 	if (st == ST_OK && seconds.n)
 		p->in_place_s = median(seconds.value, seconds.n);
 	samples_release(&seconds);
+	return st;
+}
+
+/* --- with other nodes ---------------------------------------- */
+
+/* As many calls on each node, whatever they take here. */
+enum status collective_try(struct collective *c, struct collective_point *p, double *seconds,
+                           struct error *err)
+{
+	struct window_time t = {0};
+	uint64_t wrong = 0;
+	enum status st;
+
+	collective_log_mark(c->log);
+	st = queue_barrier(c, err);
+	for (int i = 0; i < p->checks && st == ST_OK; i++) {
+		st = checked_call(c, &p->job, &wrong, err);
+		p->wrong |= wrong > 0;
+	}
+	p->algorithm = collective_log_algorithm(c->log, c->ctx->arena);
+	if (st == ST_OK)
+		st = run_window(c, &p->job, 1, &t, err);
+	*seconds = t.slowest_s;
+	return st;
+}
+
+enum status collective_time(struct collective *c, struct collective_point *p, double *seconds,
+                            struct error *err)
+{
+	enum status st = ST_OK;
+	double longest_s = 0;
+
+	for (int i = 0; i < p->windows && st == ST_OK; i++) {
+		struct window_time t;
+		uint64_t wrong = 0;
+
+		st = collective_prepare(c, &p->job, err);
+		if (st == ST_OK)
+			st = collective_wait(c, ops[p->job.op].name, err);
+		if (st == ST_OK)
+			st = run_window(c, &p->job, p->calls, &t, err);
+		if (st == ST_OK)
+			st = collective_check(c, &p->job, &wrong, err);
+		if (st != ST_OK)
+			break;
+		p->wrong |= wrong > 0;
+		c->expired += t.expired;
+		seconds[i] = !t.expired && t.slowest_s > 0 ? t.slowest_s / p->calls : NAN;
+		if (!(seconds[i] > longest_s))
+			continue;
+		longest_s = seconds[i];
+		p->slowest = t.slowest;
+	}
 	return st;
 }

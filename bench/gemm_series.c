@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "stats/fluctuation.h"
@@ -215,15 +216,27 @@ static enum status warm_window(struct gemm_series *s, double rate, const struct 
 	return st;
 }
 
+/* Of this window alone: a mean since the begin would hide a drop. */
+static double mean_since(double *told, int *samples, double sum, int n)
+{
+	double mean = n > *samples ? (sum - *told) / (n - *samples) : NAN;
+
+	*told = sum;
+	*samples = n;
+	return mean;
+}
+
 static enum status timed_window(struct gemm_series *s, double rate, const struct window *window)
 {
 	const struct telemetry *t = &s->bench->telemetry;
 	enum status st = samples_add(&s->rates, rate);
+	double sm = mean_since(&s->told.sm, &s->told.sm_samples, t->sm_sum, t->sm_samples);
+	double power =
+		mean_since(&s->told.power, &s->told.power_samples, t->power_sum, t->power_samples);
 
 	clock_pairs_add(&s->clocks, window);
-	str_addf(&s->raw, "%zu,%d,%.9f,%.6f,%.9f,%.9f,%.0f,%.0f\n", s->rates.n - 1, s->calls,
-	         window->seconds, rate, window->event_s, window->host_s,
-	         t->ready && t->sm_samples ? t->sm_sum / t->sm_samples : NAN, t->sum.celsius);
+	str_addf(&s->raw, "%zu,%d,%.9f,%.6f,%.9f,%.9f,%.0f,%.0f,%.1f\n", s->rates.n - 1, s->calls,
+	         window->seconds, rate, window->event_s, window->host_s, sm, t->sum.celsius, power);
 	return st;
 }
 
@@ -374,8 +387,10 @@ static enum status run_windows(struct gemm_series *s, struct error *err)
 	s->warming = true;
 	st = windows_run(&b->line, &work, err);
 	s->warming = false;
-	str_add(&s->raw, "window,calls,seconds,tflops,event_s,host_s,sm_mhz_mean,celsius\n");
+	str_add(&s->raw,
+	        "window,calls,seconds,tflops,event_s,host_s,sm_mhz_mean,celsius,power_w_mean\n");
 	telemetry_begin(&b->telemetry);
+	memset(&s->told, 0, sizeof(s->told));
 	s->wanted = s->plan->windows;
 	if (st == ST_OK)
 		st = windows_run(&b->line, &work, err);

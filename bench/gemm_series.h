@@ -57,6 +57,10 @@ struct gemm_series {
 	struct samples rates; /* TFLOP/s */
 	struct clock_pairs clocks;
 	struct str raw;
+	struct { /* sums of clock and power that earlier windows had */
+		double sm, power;
+		int sm_samples, power_samples;
+	} told;
 	struct telemetry_sum telemetry;
 	struct gemm_peak peak;
 	/* Results. */

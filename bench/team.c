@@ -122,6 +122,7 @@ static enum status open_card(struct team *team, void *arg, struct error *err)
 		.card = &c->unit.card,
 		.where = &team->where,
 		.code = {kernels_ptx, KERNEL_THREADS, KERNEL_BLOCKS_PER_SM},
+		.blas = team->products,
 	};
 	enum status st;
 
@@ -177,12 +178,14 @@ static enum status start(struct team *team, void *arg, struct error *err)
 	return ST_OK;
 }
 
-enum status team_open(struct team *team, struct probe_ctx *ctx, double limit_s, struct error *err)
+static enum status open_team(struct team *team, struct probe_ctx *ctx, double limit_s,
+                             bool products, struct error *err)
 {
 	enum status st;
 
 	*team = (struct team){
 		.ctx = ctx,
+		.products = products,
 		.where = {ctx->lib_dir, ctx->sys_root},
 		/* The first start of a driver, and its wait for a fabric, take their time. */
 		.limit_ns = ctx->deadline_ns - clock_now(ctx->clock),
@@ -196,6 +199,17 @@ enum status team_open(struct team *team, struct probe_ctx *ctx, double limit_s, 
 	team->cards = arena_array(ctx->arena, (size_t)team->count, sizeof(*team->cards));
 	open_cards(team);
 	return ST_OK;
+}
+
+enum status team_open(struct team *team, struct probe_ctx *ctx, double limit_s, struct error *err)
+{
+	return open_team(team, ctx, limit_s, false, err);
+}
+
+enum status team_open_products(struct team *team, struct probe_ctx *ctx, double limit_s,
+                               struct error *err)
+{
+	return open_team(team, ctx, limit_s, true, err);
 }
 
 static enum status close_card(struct team *team, void *arg, struct error *err)

@@ -31,6 +31,7 @@ struct team {
 	bool has_nvml;
 	const char *no_nvml; /* why not */
 	struct gpu_search where;
+	bool products; /* cards are opened with cuBLAS */
 	double memory_scale;
 	int64_t limit_ns; /* of a step, by the system's clock */
 	struct team_card *cards;
@@ -41,6 +42,9 @@ struct team {
 /* Loads the libraries and opens every card it can; the others are out. An error
  * is about all: no driver, no cards. */
 enum status team_open(struct team *team, struct probe_ctx *ctx, double limit_s, struct error *err);
+/* With what multiplies on each card. */
+enum status team_open_products(struct team *team, struct probe_ctx *ctx, double limit_s,
+                               struct error *err);
 void team_close(struct team *team);
 
 /* Releases err before it is used. A step returns ST_OK or what is in err. */

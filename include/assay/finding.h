@@ -4,6 +4,7 @@
 #define ASSAY_FINDING_H
 
 #include "assay/reading.h"
+#include "assay/waiver.h"
 
 #define VERDICT_LIST(X)                                                                            \
 	X(PASS, "pass")                                                                            \
@@ -76,6 +77,8 @@ struct finding {
 	/* How many subjects it stands for: 1, or more where the subject's id is
 	 * "*" (missing ones of a node, of the cluster). */
 	int64_t subjects;
+	/* What takes it as it is, or NULL. The verdict is the one without it. */
+	const struct waiver_result *waived;
 };
 
 struct coverage {
@@ -88,8 +91,10 @@ struct rule_result {
 	const struct rule_info *rule;
 	struct coverage coverage;
 	int64_t count[VERDICTS];
-	enum verdict verdict; /* worst that decides: see judging in score/verdict.c */
-	bool coverage_short;  /* below the rule's min_coverage */
+	enum verdict verdict;  /* worst that decides: see judging in score/verdict.c */
+	bool coverage_short;   /* below the rule's min_coverage */
+	int64_t waived;        /* of the subjects; counted above, but they do not decide */
+	enum verdict unwaived; /* the verdict it had without waivers */
 };
 
 struct criterion_result {
@@ -99,6 +104,8 @@ struct criterion_result {
 	struct coverage coverage;
 	const char *subjects; /* "cards": unit of the printed coverage */
 	int64_t count[VERDICTS];
+	int64_t waived;        /* subjects of its delivery rules that are required */
+	enum verdict unwaived; /* the verdict it had without waivers */
 	/* The same over period rules: its own line. */
 	enum verdict period_verdict;
 	struct coverage period_coverage;
@@ -216,6 +223,11 @@ struct scorecard {
 	int n_localised;
 	const struct pair_cover *pairs;
 	int n_pairs;
+	/* All waivers, also those that excuse nothing. */
+	const struct waiver_result *waivers;
+	int n_waivers;
+	int waivers_used;              /* those that decide something */
+	enum overall overall_unwaived; /* without them; of a simulated run what it would be */
 	const struct evidence_file *evidence;
 	int n_evidence;
 };

@@ -129,6 +129,7 @@ struct probe {
 	                              they share power and air, as under the customer's load */
 	bool all_nodes;            /* its units are of all nodes together, a child on each;
 	                              so are those about a pair, on the two */
+	bool alone_too;            /* … and one node by itself makes such a unit as well */
 	bool needs_storage;        /* gets a scratch directory on a storage path */
 	double seconds[BUDGETS];   /* expected duration of one unit, for the plan */
 	/* The same with the parameters as set; NULL: seconds[] holds anyway. */

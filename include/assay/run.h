@@ -29,6 +29,11 @@ struct run_info {
 	int n_skip;
 	const char *const *settings; /* --set and --storage-size, as probe.key=value */
 	int n_settings;
+	const char *const *waive; /* --waive as given, "rule" or "rule,subject" */
+	int n_waive;
+	const char *const *reasons; /* --reason, one for each */
+	int n_reasons;
+	const char *waived_by; /* --waived-by, or NULL */
 };
 
 #endif

@@ -90,3 +90,44 @@ bool time_parse_utc(const char *text, int64_t *wall_ns)
 	*wall_ns = (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
 	return true;
 }
+
+/* Z, or +08:00, to the end of the text: seconds that the zone is ahead. */
+static bool zone(const char *p, int *ahead_s)
+{
+	int hours, minutes, sign = *p == '-' ? -1 : 1;
+
+	*ahead_s = 0;
+	if (strcmp(p, "Z") == 0)
+		return true;
+	if (*p != '+' && *p != '-')
+		return false;
+	p++;
+	if (!digits(&p, 2, &hours) || !literal(&p, ':') || !digits(&p, 2, &minutes) || *p ||
+	    hours > 14 || minutes > 59)
+		return false;
+	*ahead_s = sign * (hours * 3600 + minutes * 60);
+	return true;
+}
+
+bool time_parse_zoned(const char *text, int64_t *wall_ns)
+{
+	size_t date = strcspn(text, "T"), clock = strcspn(text + date, "Z+-");
+	struct str utc = {0}, again = {0};
+	int ahead_s;
+	/* Nanoseconds since 1970 end in 2262. */
+	bool ok = zone(text + date + clock, &ahead_s) && strcmp(text, "1970") > 0 &&
+	          strcmp(text, "2200") < 0;
+
+	str_addn(&utc, text, date + clock);
+	str_add(&utc, clock == strlen("T10:00") ? ":00Z" : "Z");
+	ok = ok && time_parse_utc(utc.data, wall_ns);
+	if (ok) {
+		/* February 30 would have become March 2. */
+		time_add_utc(&again, *wall_ns);
+		ok = strncmp(again.data, utc.data, strlen("2026-12-02")) == 0;
+		*wall_ns -= ahead_s * NS_PER_S;
+	}
+	str_release(&utc);
+	str_release(&again);
+	return ok;
+}

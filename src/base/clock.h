@@ -38,5 +38,9 @@ static inline void clock_sleep(const struct clock_source *c, int64_t ns)
 void time_add_utc(struct str *out, int64_t wall_ns);
 /* Reads that form back (also without milliseconds); false if malformed. */
 bool time_parse_utc(const char *text, int64_t *wall_ns);
+/* A time that a person gives, with its zone: 2026-12-02T10:00:00+08:00, also
+ * without seconds and with Z for UTC. False if malformed, without a zone, no day of
+ * the calendar, or not in 1970 to 2199. */
+bool time_parse_zoned(const char *text, int64_t *wall_ns);
 
 #endif

@@ -6,16 +6,13 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/language.h"
+#include "cli/outputs.h"
 #include "report/compare.h"
 
 static const struct option_row rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	{"terminal", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_terminal},
-	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
-	{"csv", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_csv},
-	{"html", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_html},
 	{0},
 };
 
@@ -71,79 +68,65 @@ static enum status add(struct comparison *c, const char *operand, const struct o
 	return st;
 }
 
-static enum status write_one(const struct comparison *c, const char *format, const char *file,
-                             struct error *err)
+struct comparing {
+	const struct options *o;
+	struct arena arena;
+	struct comparison c;
+	bool again;
+};
+
+/* Judging and comparing find the words, so each language has its own. */
+static enum status compare_begin(void *arg, struct error *err)
 {
-	struct report_options options = cli_report_options();
-	struct str out = {0};
+	struct comparing *x = arg;
 	enum status st = ST_OK;
 
-	if (strcmp(format, "json") == 0)
-		compare_json(&out, c);
-	else if (strcmp(format, "csv") == 0)
-		compare_csv(&out, c);
-	else if (strcmp(format, "html") == 0)
-		st = compare_html(&out, c, err);
-	else
-		st = compare_text(&out, c, options.width, options.utf8);
+	x->arena = (struct arena){0};
+	x->c = (struct comparison){.arena = &x->arena};
+	for (int i = 0; i < x->o->n_operands && st == ST_OK; i++)
+		st = add(&x->c, x->o->operands[i], x->o, x->again, err);
+	x->again = true;
 	if (st == ST_OK)
-		st = cli_write_text(file, &out, err);
-	str_release(&out);
+		compare_finish(&x->c);
 	return st;
 }
 
-static const char *const formats[] = {"json", "csv", "html"};
-
-#define N_FILES (sizeof(formats) / sizeof(*formats))
-
-/* Judging and comparing find the words, so each language has its own. */
-static enum status compare_in(enum language language, const struct options *o, bool terminal,
-                              bool again, struct error *err)
+static enum status compare_write(void *arg, const char *format, struct str *out, struct error *err)
 {
-	struct arena arena = {0};
-	struct comparison c = {.arena = &arena};
-	enum language before = msg_speak(language);
-	enum status st = ST_OK;
+	const struct comparison *c = &((struct comparing *)arg)->c;
+	struct report_options options = cli_report_options();
 
-	for (int i = 0; i < o->n_operands && st == ST_OK; i++)
-		st = add(&c, o->operands[i], o, again, err);
-	if (st == ST_OK)
-		compare_finish(&c);
-	if (st == ST_OK && terminal && language_of_report("terminal") == language)
-		st = write_one(&c, "terminal", "-", err);
-	for (size_t i = 0; i < N_FILES && st == ST_OK; i++)
-		if (option_given(o, formats[i]) && language_of_report(formats[i]) == language)
-			st = write_one(&c, formats[i], option_text(o, formats[i], NULL), err);
-	arena_release(&arena);
-	msg_speak(before);
-	return st;
+	if (strcmp(format, "html") == 0)
+		return compare_html(out, c, err);
+	if (strcmp(format, "terminal") == 0)
+		return compare_text(out, c, options.width, options.utf8);
+	if (strcmp(format, "json") == 0)
+		compare_json(out, c);
+	else if (strcmp(format, "csv") == 0)
+		compare_csv(out, c);
+	else if (strcmp(format, "junit") == 0)
+		compare_junit(out, c);
+	else
+		compare_markdown(out, c);
+	return ST_OK;
+}
+
+static void compare_end(void *arg)
+{
+	struct comparing *x = arg;
+
+	arena_release(&x->arena);
 }
 
 static int compare(const struct options *o, struct error *err)
 {
-	bool wanted[LANGUAGES] = {false}, terminal, again = false;
-	int on_stdout = option_given(o, "terminal"), given = on_stdout;
-	enum status st = ST_OK;
+	struct comparing x = {.o = o};
+	const struct output_maker maker = {compare_begin, compare_write, compare_end, &x};
+	struct outputs outputs;
+	enum status st = outputs_parse(&outputs, o, OUTPUTS_ALL, false, err);
 
-	for (size_t i = 0; i < N_FILES; i++) {
-		const char *file = option_text(o, formats[i], NULL);
-
-		if (file)
-			wanted[language_of_report(formats[i])] = true;
-		given += file != NULL;
-		on_stdout += file && strcmp(file, "-") == 0;
-	}
-	if (on_stdout > 1)
-		return cli_status_code(error_set(err, ST_USAGE, MSG_two_on_stdout));
-	terminal = !given || option_given(o, "terminal");
-	if (terminal)
-		wanted[language_of_report("terminal")] = true;
-	for (enum language l = 0; l < LANGUAGES && st == ST_OK; l++) {
-		if (!wanted[l])
-			continue;
-		st = compare_in(l, o, terminal, again, err);
-		again = true;
-	}
+	if (st == ST_OK)
+		st = outputs_write(&outputs, &maker, err);
 	return cli_status_code(st);
 }
 
@@ -154,5 +137,6 @@ const struct command command_compare = {
 	.min_operands = 2,
 	.max_operands = COMPARE_MOST,
 	.rows = rows,
+	.outputs = OUTPUTS_ALL,
 	.run = compare,
 };

@@ -7,7 +7,10 @@
 #include "base/log.h"
 #include "base/unit.h"
 #include "cli/cli.h"
+#include "cli/deploy.h"
 #include "cli/evidence.h"
+#include "cli/model.h"
+#include "cli/outputs.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/run_cluster.h"
@@ -27,10 +30,16 @@ static const struct option_row rows[] = {
 	{"budget", OPTION_WORD, NULL, 0, 0, "quick|standard|soak", MSG_opt_budget},
 	{"set", OPTION_EACH, "probe.key=value", 0, 0, NULL, MSG_opt_set},
 	{"suite", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_suite},
+	{"ordered-at", OPTION_TEXT, "TIME", 0, 0, NULL, MSG_opt_ordered_at},
+	{"manual-steps", OPTION_INT, "N", 0, 100000, NULL, MSG_opt_manual_steps},
+	{"scale-log", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_scale_log},
 	{"vendor", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_vendor},
 	{"pairs", OPTION_WORD, NULL, 0, 0, "sample|all", MSG_opt_pairs},
 	{"lost-after", OPTION_INT, "SECONDS", 1, 3600, NULL, MSG_opt_lost_after},
 	{"comm-module", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_comm_module},
+	{"waive", OPTION_EACH, "RULE[,SUBJECT]", 0, 0, NULL, MSG_opt_waive},
+	{"reason", OPTION_EACH, "TEXT", 0, 0, NULL, MSG_opt_reason},
+	{"waived-by", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_waived_by},
 	{"resume", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_resume},
 	{"dry-run", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_dry_run},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
@@ -39,28 +48,39 @@ static const struct option_row rows[] = {
 	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	EVIDENCE_OPTIONS,
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
 /* --- storing --------------------------------------------------------------------- */
 
+struct saving {
+	struct journal *journal;
+	struct deploy *deploy;
+};
+
 static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
 {
-	return journal_append(arg, line, len, err);
+	const struct saving *s = arg;
+
+	deploy_hear(s->deploy, line, len);
+	return journal_append(s->journal, line, len, err);
 }
 
 static enum status store_work(void *arg, const char *work, struct error *err)
 {
-	return journal_work_done(arg, work, err);
+	return journal_work_done(((struct saving *)arg)->journal, work, err);
 }
 
 static enum status store_sync(void *arg, struct error *err)
 {
-	return journal_sync(arg, err);
+	return journal_sync(((struct saving *)arg)->journal, err);
 }
 
 static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
 {
+	struct saving saving = {journal, deploy_open(s)};
 	struct progress_view view;
 	struct coord_result result;
 	struct coord_options options = {
@@ -74,7 +94,7 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 		.store = store_line,
 		.store_work = store_work,
 		.store_sync = store_sync,
-		.store_arg = journal,
+		.store_arg = &saving,
 		.view = progress_event,
 		.view_arg = &view,
 	};
@@ -83,6 +103,9 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 	progress_init(&view);
 	st = coord_run(&result, &options, err);
+	if (st == ST_OK)
+		st = deploy_tell(saving.deploy, store_line, &saving, err);
+	deploy_close(saving.deploy);
 	progress_end(&view);
 	ended = journal_close(journal, st == ST_INTERRUPTED, digest, err);
 	return st == ST_OK ? ended : st;
@@ -90,57 +113,31 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 /* --- judging ------------------------------------------------------------------------- */
 
-/* In English whoever reads it. The scorecard was said already: a disk that is
- * full now changes nothing. */
-static void save_scorecard(const struct judged *said, const struct judge_request *request)
-{
-	struct report_options options = cli_report_options();
-	enum language before = msg_speak(LANGUAGE_EN);
-	struct error trouble = {0};
-	struct str path = {0};
-	struct judged again = {0};
-	enum status st = ST_OK;
-
-	if (before != LANGUAGE_EN)
-		st = cli_judge(&again,
-		               &(struct judge_request){.dir = request->dir,
-		                                       .config_dir = request->config_dir,
-		                                       .evidence = request->evidence,
-		                                       .again = true},
-		               &trouble);
-	if (st == ST_OK)
-		st = cli_write_report("json", path_join(&path, request->dir, "scorecard.json"),
-		                      before == LANGUAGE_EN ? &said->card : &again.card, &options,
-		                      &trouble);
-	if (st != ST_OK)
-		log_note(MSG_scorecard_unsaved, str_text(&trouble.text));
-	cli_judged_release(&again);
-	str_release(&path);
-	error_release(&trouble);
-	msg_speak(before);
-}
-
-static int judge(struct run_setup *s, const struct options *o, struct error *err)
+/* The scorecard is said first: a disk that is full by now changes nothing. */
+static int judge(struct run_setup *s, struct outputs *outputs, const struct options *o,
+                 struct error *err)
 {
 	struct judge_request request = {
 		.dir = s->dir, .config_dir = option_text(o, "config-dir", NULL), .evidence = o};
-	struct report_options terminal = cli_report_options();
-	struct judged j;
-	enum status st = cli_judge(&j, &request, err);
-	int code;
+	struct str json = {0}, html = {0};
+	int code = 0;
+	enum status st;
 
-	if (st == ST_OK)
-		st = cli_write_report("terminal", "-", &j.card, &terminal, err);
-	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
-	if (st == ST_OK)
-		save_scorecard(&j, &request);
-	cli_judged_release(&j);
-	return code;
+	outputs_add(outputs, "json", path_join(&json, s->dir, "scorecard.json"));
+	outputs_add(outputs, "html", path_join(&html, s->dir, "report.html"));
+	st = outputs_of_run(outputs, &request, option_given(o, "strict"), &code, err);
+	if (st == ST_OK && outputs->terminal)
+		printf("  %s\n", say(MSG_run_details, html.data));
+	if (st == ST_OK && outputs->terminal)
+		model_say(s->dir, o);
+	str_release(&json);
+	str_release(&html);
+	return st == ST_OK ? code : cli_status_code(st);
 }
 
 /* The run proper: from here on there is a directory, and so a scorecard. */
-static int run_planned(struct run_setup *s, const struct options *o, struct comm *comm,
-                       struct error *err)
+static int run_planned(struct run_setup *s, struct outputs *outputs, const struct options *o,
+                       struct comm *comm, struct error *err)
 {
 	struct error trouble = {0};
 	struct journal *journal;
@@ -164,7 +161,7 @@ static int run_planned(struct run_setup *s, const struct options *o, struct comm
 	}
 	if (begun) {
 		msg_speak(msg_reader());
-		code = judge(s, o, err);
+		code = judge(s, outputs, o, err);
 		if (trouble.status != ST_OK)
 			log_note(MSG_run_trouble, str_text(&trouble.text), s->dir);
 	} else {
@@ -181,8 +178,10 @@ static int run_planned(struct run_setup *s, const struct options *o, struct comm
 static int dry_run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {.dry = true};
-	enum status st = run_setup_make(&s, o, o->argc, o->argv, err);
+	enum status st = model_check(o, err);
 
+	if (st == ST_OK)
+		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	msg_speak(msg_reader());
 	if (st == ST_OK && s.request.cluster)
 		plan_print_cluster(stdout, &s, strcmp(option_text(o, "pairs", ""), "all") == 0);
@@ -195,6 +194,7 @@ static int dry_run(const struct options *o, struct error *err)
 static int run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {0};
+	struct outputs outputs;
 	struct comm *comm = NULL;
 	enum status st;
 	int code;
@@ -209,10 +209,14 @@ static int run(const struct options *o, struct error *err)
 	if (comm->rank > 0)
 		return run_follow(comm, o, err);
 	s.world = comm->size;
-	st = run_setup_make(&s, o, o->argc, o->argv, err);
+	st = outputs_parse(&outputs, o, OUTPUTS_ALL, true, err);
+	if (st == ST_OK)
+		st = model_check(o, err);
+	if (st == ST_OK)
+		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	code = cli_status_code(st);
 	if (st == ST_OK) {
-		code = run_planned(&s, o, comm, err);
+		code = run_planned(&s, &outputs, o, comm, err);
 	} else {
 		cluster_dismiss(comm);
 		run_leave(comm, true, code, err);
@@ -226,5 +230,6 @@ const struct command command_run = {
 	.summary = MSG_cmd_run,
 	.operands = "",
 	.rows = rows,
+	.outputs = OUTPUTS_ALL,
 	.run = run,
 };

@@ -2,26 +2,30 @@
  * from the journal alone and need no hardware. */
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
-#include "cli/language.h"
+#include "cli/model.h"
+#include "cli/outputs.h"
 
 static const struct option_row score_rows[] = {
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
+	{"waive", OPTION_EACH, "RULE[,SUBJECT]", 0, 0, NULL, MSG_opt_waive},
+	{"reason", OPTION_EACH, "TEXT", 0, 0, NULL, MSG_opt_reason},
+	{"waived-by", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_waived_by},
+	{"no-waivers", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_no_waivers},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
 	EVIDENCE_OPTIONS,
+	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
+	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
 static const struct option_row report_rows[] = {
 	{"terminal", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_terminal},
-	{"json", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_json},
-	{"csv", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_csv},
-	{"html", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_html},
-	{"markdown", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_markdown},
-	{"junit", OPTION_TEXT, "FILE|-", 0, 0, NULL, MSG_opt_junit},
 	{"profile", OPTION_TEXT, "P", 0, 0, NULL, MSG_opt_profile},
 	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
@@ -41,72 +45,110 @@ static struct judge_request request_of(const struct options *o)
 	};
 }
 
+/* --- waivers ------------------------------------------------------------------------ */
+
+/* A waiver that excuses nothing is a slip of the pen: it would wait for what it never
+ * was granted for. */
+static enum status check_use(const struct scorecard *card, const struct waiver *w,
+                             struct error *err)
+{
+	const char *what = w->subject ? tmpf("%s,%s", w->rule, w->subject) : w->rule;
+
+	for (int i = 0; i < card->n_waivers; i++) {
+		const struct waiver_result *r = &card->waivers[i];
+
+		if (r->waiver.rule != w->rule && strcmp(r->waiver.rule, w->rule) != 0)
+			continue;
+		if ((r->waiver.subject == NULL) != (w->subject == NULL) ||
+		    (w->subject && strcmp(r->waiver.subject, w->subject) != 0))
+			continue;
+		if (r->excused)
+			return ST_OK;
+		if (r->matched)
+			return error_set(err, ST_USAGE, MSG_waive_good, what);
+		if (r->too_fine)
+			return error_set(err, ST_USAGE, MSG_waive_too_fine, what, w->rule);
+	}
+	return error_set(err, ST_USAGE, MSG_waive_nobody, what, w->rule);
+}
+
+static enum status grant(const struct waiver_list *given, struct judge_request request,
+                         struct error *err)
+{
+	struct judged j;
+	enum status st;
+
+	request.grant = given;
+	st = cli_judge(&j, &request, err);
+	for (int i = 0; i < given->n && st == ST_OK; i++)
+		st = check_use(&j.card, &given->items[i], err);
+	if (st == ST_OK)
+		st = waivers_save(&j.waivers, &j.run, err);
+	cli_judged_release(&j);
+	return st;
+}
+
+/* Grants what the options say, and drops what --no-waivers says; *changed: the saved
+ * scorecard is not true any more. */
+static enum status take_waivers(const struct options *o, const struct judge_request *request,
+                                bool *changed, struct error *err)
+{
+	struct arena arena = {0};
+	struct waiver_list given;
+	struct str now = {0};
+	struct judge_request changing = *request;
+	int n_waive, n_reasons;
+	const char *const *waive = option_list(o, "waive", &n_waive);
+	const char *const *reasons = option_list(o, "reason", &n_reasons);
+	enum status st = waivers_parse(&given, &arena, waive, n_waive, reasons, n_reasons,
+	                               option_text(o, "waived-by", NULL), err);
+
+	time_add_utc(&now, clock_wall(&clock_system));
+	for (int i = 0; i < given.n; i++)
+		given.items[i].granted = now.data;
+	changing.drop_granted = option_given(o, "no-waivers");
+	*changed = given.n || changing.drop_granted;
+	if (st == ST_OK && *changed)
+		st = grant(&given, changing, err);
+	str_release(&now);
+	arena_release(&arena);
+	return st;
+}
+
+/* --- commands ------------------------------------------------------------------------ */
+
 static int score(const struct options *o, struct error *err)
 {
 	struct judge_request request = request_of(o);
-	struct report_options options = cli_report_options();
-	struct judged j;
-	enum status st = cli_judge(&j, &request, err);
-	int code;
+	struct str saved = {0};
+	struct outputs outputs;
+	bool changed = false;
+	int code = 0;
+	enum status st = outputs_parse(&outputs, o, OUTPUTS_ALL, true, err);
 
 	if (st == ST_OK)
-		st = cli_write_report("terminal", "-", &j.card, &options, err);
-	code = st == ST_OK ? cli_verdict_code(&j.card) : cli_status_code(st);
-	cli_judged_release(&j);
-	return code;
-}
-
-static const char *const formats[] = {"json", "csv", "html", "markdown", "junit"};
-
-#define N_FILES (sizeof(formats) / sizeof(*formats))
-
-/* Judging finds the words, so each language has its own; most often it is one. */
-static enum status reports_in(enum language language, const struct options *o,
-                              struct judge_request *request, bool terminal, struct error *err)
-{
-	struct report_options options = cli_report_options();
-	bool wanted = terminal = terminal && language_of_report("terminal") == language;
-	enum language before;
-	enum status st;
-	struct judged j;
-
-	for (size_t i = 0; i < N_FILES; i++)
-		wanted = wanted || (option_given(o, formats[i]) &&
-		                    language_of_report(formats[i]) == language);
-	if (!wanted)
-		return ST_OK;
-	options.run_dir = request->dir;
-	options.metrics = cli_metrics();
-	before = msg_speak(language);
-	st = cli_judge(&j, request, err);
-	request->again = true;
-	if (st == ST_OK && terminal)
-		st = cli_write_report("terminal", "-", &j.card, &options, err);
-	for (size_t i = 0; i < N_FILES && st == ST_OK; i++)
-		if (option_given(o, formats[i]) && language_of_report(formats[i]) == language)
-			st = cli_write_report(formats[i], option_text(o, formats[i], NULL), &j.card,
-			                      &options, err);
-	cli_judged_release(&j);
-	msg_speak(before);
-	return st;
+		st = model_check(o, err);
+	if (st == ST_OK)
+		st = take_waivers(o, &request, &changed, err);
+	if (changed)
+		outputs_add(&outputs, "json", path_join(&saved, request.dir, "scorecard.json"));
+	if (st == ST_OK)
+		st = outputs_of_run(&outputs, &request, option_given(o, "strict"), &code, err);
+	if (st == ST_OK && outputs.terminal)
+		model_say(request.dir, o);
+	str_release(&saved);
+	return st == ST_OK ? code : cli_status_code(st);
 }
 
 static int report(const struct options *o, struct error *err)
 {
 	struct judge_request request = request_of(o);
-	int on_stdout = option_given(o, "terminal"), given = on_stdout;
-	enum status st = ST_OK;
+	struct outputs outputs;
+	int ignored;
+	enum status st = outputs_parse(&outputs, o, OUTPUTS_ALL, false, err);
 
-	for (size_t i = 0; i < N_FILES; i++) {
-		const char *file = option_text(o, formats[i], NULL);
-
-		given += file != NULL;
-		on_stdout += file && strcmp(file, "-") == 0;
-	}
-	if (on_stdout > 1)
-		return cli_status_code(error_set(err, ST_USAGE, MSG_two_on_stdout));
-	for (enum language l = 0; l < LANGUAGES && st == ST_OK; l++)
-		st = reports_in(l, o, &request, option_given(o, "terminal") || !given, err);
+	if (st == ST_OK)
+		st = outputs_of_run(&outputs, &request, false, &ignored, err);
 	return cli_status_code(st);
 }
 
@@ -117,6 +159,7 @@ const struct command command_score = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.rows = score_rows,
+	.outputs = OUTPUTS_ALL,
 	.run = score,
 };
 
@@ -127,5 +170,6 @@ const struct command command_report = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.rows = report_rows,
+	.outputs = OUTPUTS_ALL,
 	.run = report,
 };

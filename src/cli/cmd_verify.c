@@ -1,15 +1,29 @@
-/* assay verify: is this run what was measured? 0 intact, 1 altered, 2
+/* assay verify: is this run what was measured? Of a run directory the chain and the raw
+ * files are checked; of an archive of assay bundle also that nothing was added, and that
+ * its readings still give the scorecard in it, byte for byte. 0 intact, 1 altered, 2
  * unreadable. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/cli.h"
+#include "cli/evidence_archive.h"
+#include "run/archive.h"
 
-static const struct option_row rows[] = {{0}};
+static const struct option_row rows[] = {
+	{"signers", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_verify_signers},
+	{"identity", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_verify_identity},
+	{0},
+};
 
-static int verify(const struct options *o, struct error *err)
+static int verify_dir(const char *dir, struct error *err)
 {
 	struct rundir run;
-	enum status st = rundir_open(&run, o->operands[0], RUNDIR_CHAIN | RUNDIR_RAW, err);
+	enum status st = rundir_open(&run, dir, RUNDIR_CHAIN | RUNDIR_RAW, err);
 	const char *readings;
 	int code = 0;
 
@@ -37,10 +51,172 @@ static int verify(const struct options *o, struct error *err)
 	return code;
 }
 
+/* --- archives --------------------------------------------------------------------- */
+
+static int altered(const char *what)
+{
+	printf("%s\n", say(MSG_verify_altered, what));
+	return EXIT_REJECT;
+}
+
+static const cJSON *listed(const cJSON *files, const char *name)
+{
+	const cJSON *f;
+
+	cJSON_ArrayForEach(f, files)
+	{
+		if (strcmp(json_string(f, "name", ""), name) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+/* Every file is in the manifest and as it says, and every one it names is there. */
+static int check_files(const char *dir, const struct json_doc *manifest, struct arena *arena,
+                       struct error *err)
+{
+	static const char *const all[] = {".", NULL};
+	const cJSON *files = json_get(manifest->root, "files");
+	struct archive_list list = {0};
+
+	if (archive_add(&list, arena, dir, all, err) != ST_OK)
+		return EXIT_INCOMPLETE;
+	for (int64_t i = 0; i < list.n; i++) {
+		const struct archive_file *f = &list.files[i];
+		const char *name = f->name + strlen("./");
+		const cJSON *entry = listed(files, name);
+
+		if (strcmp(name, ARCHIVE_MANIFEST) == 0)
+			continue;
+		if (!entry)
+			return altered(say(MSG_verify_added, name));
+		if (strcmp(json_string(entry, "sha256", ""), f->sha256) != 0 ||
+		    json_int64(entry, "bytes", -1) != f->bytes)
+			return altered(say(MSG_verify_file, name));
+	}
+	if (list.n != cJSON_GetArraySize(files) + 1)
+		return altered(say(MSG_verify_missing, tmpf("%d", cJSON_GetArraySize(files)),
+		                   tmpf("%lld", (long long)list.n - 1)));
+	return 0;
+}
+
+/* Judged again. Another build may word or round otherwise: then the verdict counts. */
+static int check_scorecard(const char *dir, const struct json_doc *manifest, struct error *err)
+{
+	const char *was = json_string(manifest->root, "verdict", "?"), *now = "?";
+	const cJSON *tool = json_get(manifest->root, "tool");
+	struct str card = {0}, kept = {0}, path = {0};
+	char ours[SHA256_HEX];
+	int code = EXIT_INCOMPLETE;
+	bool same;
+
+	if (evidence_tool(ours, err) != ST_OK ||
+	    file_read(&kept, path_join(&path, dir, "scorecard.json"), (size_t)1 << 30, err) !=
+	            ST_OK ||
+	    evidence_scorecard(&card, dir, &now, err) != ST_OK)
+		goto out;
+	same = card.len == kept.len && memcmp(card.data, kept.data, card.len) == 0;
+	code = 0;
+	if (same)
+		printf("%s\n", say(MSG_verify_same, now));
+	else if (strcmp(json_string(tool, "sha256", ""), ours) == 0)
+		code = altered(say(MSG_verify_card, was, now));
+	else if (strcmp(was, now) == 0)
+		printf("%s\n", say(MSG_verify_other_build, now, json_string(tool, "version", "?"),
+		                   json_string(tool, "build", "?")));
+	else
+		code = altered(say(MSG_verify_card, was, now));
+out:
+	str_release(&card);
+	str_release(&kept);
+	str_release(&path);
+	return code;
+}
+
+static int verify_unpacked(const char *dir, struct arena *arena, struct error *err)
+{
+	struct json_doc manifest;
+	struct str path = {0};
+	int code = verify_dir(dir, err);
+	enum status st = ST_OK;
+
+	if (code == 0)
+		st = json_load(&manifest, path_join(&path, dir, ARCHIVE_MANIFEST), 0, err);
+	str_release(&path);
+	if (st != ST_OK)
+		return EXIT_INCOMPLETE;
+	if (code)
+		return code;
+	code = check_files(dir, &manifest, arena, err);
+	if (!code)
+		code = check_scorecard(dir, &manifest, err);
+	json_release(&manifest);
+	return code;
+}
+
+static int verify_archive(const char *path, struct error *err)
+{
+	const char *base = getenv("TMPDIR"), *top = NULL;
+	struct arena arena = {0};
+	struct str dir = {0};
+	int code = EXIT_INCOMPLETE;
+
+	str_addf(&dir, "%s/assay-verify.XXXXXX", base && *base ? base : "/tmp");
+	if (!mkdtemp(dir.data)) {
+		error_errno(err, dir.data, errno);
+	} else {
+		if (archive_unpack(path, dir.data, &arena, &top, err) == ST_OK)
+			code = verify_unpacked(arena_strf(&arena, "%s/%s", dir.data, top), &arena,
+			                       err);
+		archive_remove(dir.data);
+	}
+	str_release(&dir);
+	arena_release(&arena);
+	return code;
+}
+
+static int verify_signature(const struct options *o, const char *path, struct error *err)
+{
+	const char *signers = option_text(o, "signers", NULL),
+		   *identity = option_text(o, "identity", NULL);
+	struct stat info;
+	enum status st;
+
+	if (!signers && !identity) {
+		if (stat(tmpf("%s.sig", path), &info) == 0)
+			printf("%s\n", say(MSG_verify_unchecked, path));
+		return 0;
+	}
+	if (!signers || !identity)
+		return cli_status_code(error_set(err, ST_USAGE, MSG_option_needs,
+		                                 signers ? "signers" : "identity",
+		                                 signers ? "identity" : "signers"));
+	st = evidence_signed(path, signers, identity, err);
+	if (st != ST_OK)
+		return st == ST_CORRUPT ? EXIT_REJECT : EXIT_INCOMPLETE;
+	printf("%s\n", say(MSG_verify_signed, identity));
+	return 0;
+}
+
+static int verify(const struct options *o, struct error *err)
+{
+	const char *path = o->operands[0];
+	struct stat info;
+	int code;
+
+	if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
+		code = verify_archive(path, err);
+		return code ? code : verify_signature(o, path, err);
+	}
+	if (option_given(o, "signers") || option_given(o, "identity"))
+		return cli_status_code(error_set(err, ST_USAGE, MSG_verify_no_archive, path));
+	return verify_dir(path, err);
+}
+
 const struct command command_verify = {
 	.name = "verify",
 	.summary = MSG_cmd_verify,
-	.operands = "DIR",
+	.operands = "DIR|FILE",
 	.min_operands = 1,
 	.max_operands = 1,
 	.rows = rows,

@@ -1,16 +1,21 @@
 /* What several commands need: the metric list, signals, judging a directory,
  * writing reports. */
+#include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
+#include "import/import.h"
 
 /* --- metrics ------------------------------------------------------------------ */
 
@@ -35,17 +40,17 @@ const struct metric_set *cli_metrics(void)
 {
 	static const struct metric *tables[64];
 	static struct metric_set set;
+	int n = 0;
 
 	if (!set.tables) {
-		tables[0] = of_evidence;
-		for (int i = 0; probe_table[i] && i < 62; i++)
-			tables[i + 1] = probe_table[i]->metrics;
+		tables[n++] = of_evidence;
+		tables[n++] = import_metrics;
+		for (int i = 0; probe_table[i] && n < 63; i++)
+			tables[n++] = probe_table[i]->metrics;
 		set = (struct metric_set){.tables = tables, .planned = planned};
 	}
 	return &set;
 }
-
-/* --- words ------------------------------------------------------------ */
 
 /* --- signals --------------------------------------------------------------------- */
 
@@ -86,11 +91,65 @@ void cli_say_error(struct error *err)
 
 /* --- judging ---------------------------------------------------------------------- */
 
+#define PROFILE_LIMIT ((size_t)16 << 20)
+
+static enum status load_kept(struct profile **out, const struct rundir *run, const char *path,
+                             struct error *err)
+{
+	struct str text = {0};
+	char digest[SHA256_HEX];
+	enum status st = file_read(&text, path, PROFILE_LIMIT, err);
+
+	if (st == ST_OK) {
+		sha256_text(str_text(&text), text.len, digest);
+		if (strcmp(digest, run->info.profile_sha256) != 0)
+			st = error_set(err, ST_CORRUPT, MSG_profile_kept_altered, path);
+	}
+	if (st == ST_OK)
+		st = profile_load_kept(out, path, str_text(&text), text.len, NULL, cli_metrics(),
+		                       err);
+	str_release(&text);
+	return st;
+}
+
+enum status cli_profile_of(struct profile **out, const struct rundir *run, const char *named,
+                           const char *config_dir, struct error *err)
+{
+	const char *name = named ? named : run->info.profile;
+	struct str path = {0};
+	enum status st;
+
+	*out = NULL;
+	path_join(&path, run->path, PROFILE_FILE);
+	if (!named && !config_dir && run->info.profile_sha256 && access(path.data, F_OK) == 0)
+		st = load_kept(out, run, path.data, err);
+	else
+		st = profile_load(out, name ? name : DEFAULT_PROFILE, config_dir, cli_metrics(),
+		                  err);
+	str_release(&path);
+	return st;
+}
+
+static enum status gather_waivers(struct judged *j, const struct judge_request *request,
+                                  struct error *err)
+{
+	const struct waiver_list *grant = request->grant;
+	enum status st =
+		waivers_of_run(&j->waivers, &j->arena, &j->run, !request->drop_granted, err);
+
+	if (st == ST_OK && j->waivers.stale && !request->again)
+		log_note(MSG_waivers_stale, tmpf("%d", j->waivers.stale), request->dir);
+	if (st == ST_OK && grant)
+		st = waivers_check(j->profile, grant->items, grant->n, err);
+	for (int i = 0; st == ST_OK && grant && i < grant->n; i++)
+		waivers_put(&j->waivers, &j->arena, &grant->items[i]);
+	return st;
+}
+
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
 	const struct evidence_file *files = NULL;
-	const char *name;
 	int n_files = 0;
 	enum status st;
 
@@ -99,15 +158,17 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 	if (st != ST_OK)
 		return st;
 	j->open = true;
-	name = request->profile ? request->profile : j->run.info.profile;
-	options.guessed = name == NULL;
-	st = profile_load(&j->profile, name ? name : DEFAULT_PROFILE, request->config_dir,
-	                  cli_metrics(), err);
+	options.guessed = !request->profile && !j->run.info.profile;
+	st = cli_profile_of(&j->profile, &j->run, request->profile, request->config_dir, err);
+	if (st == ST_OK)
+		st = gather_waivers(j, request, err);
 	if (st != ST_OK)
 		return st;
 	if (!request->again && !request->profile && j->run.info.profile_sha256 &&
 	    strcmp(j->run.info.profile_sha256, profile_sha256(j->profile)) != 0)
 		log_note(MSG_profile_changed, profile_name(j->profile));
+	options.waivers = j->waivers.items;
+	options.n_waivers = j->waivers.n;
 	if (request->evidence)
 		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
 		                   &n_files, err);
@@ -128,11 +189,11 @@ void cli_judged_release(struct judged *j)
 	arena_release(&j->arena);
 }
 
-int cli_verdict_code(const struct scorecard *card)
+int cli_verdict_code(const struct scorecard *card, bool strict)
 {
 	switch (card->overall) {
 	case OVERALL_ACCEPT:
-		return EXIT_ACCEPT;
+		return strict && card->waivers_used ? EXIT_INCOMPLETE : EXIT_ACCEPT;
 	case OVERALL_REJECT:
 		return EXIT_REJECT;
 	case OVERALL_INCOMPLETE:
@@ -169,21 +230,24 @@ struct report_options cli_report_options(void)
 	return o;
 }
 
-enum status cli_write_report(const char *format, const char *file, const struct scorecard *card,
-                             const struct report_options *options, struct error *err)
+/* /dev/null must not be replaced by a file. */
+static enum status write_special(const char *file, const struct str *text, struct error *err)
 {
-	const struct report_format *f = report_find(format);
-	struct str out = {0};
-	enum status st = f->write(&out, card, options, err);
+	int fd = open(file, O_WRONLY | O_CLOEXEC | O_NOCTTY), failed = errno;
 
-	if (st == ST_OK)
-		st = cli_write_text(file, &out, err);
-	str_release(&out);
-	return st;
+	if (fd >= 0) {
+		failed = fd_write_all(fd, str_text(text), text->len) == ST_OK ? 0 : errno;
+		close(fd);
+	}
+	return failed ? error_errno(err, file, failed) : ST_OK;
 }
 
 enum status cli_write_text(const char *file, const struct str *text, struct error *err)
 {
+	struct stat at;
+
+	if (strcmp(file, "-") != 0 && stat(file, &at) == 0 && !S_ISREG(at.st_mode))
+		return write_special(file, text, err);
 	if (strcmp(file, "-") != 0)
 		return file_write(file, str_text(text), text->len, err);
 	if (fd_write_all(STDOUT_FILENO, str_text(text), text->len) != ST_OK)

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence_cost.h"
+#include "cli/evidence_service.h"
 
 /* An option of EVIDENCE_OPTIONS and what reads it when it was given. */
 static const struct source {
@@ -20,6 +21,9 @@ static const struct source {
 } sources[] = {
 	{"quote", evidence_quote},
 	{"bill", evidence_bill},
+	{"availability", evidence_availability},
+	{"causes", evidence_causes},
+	{"tickets", evidence_tickets},
 	{0},
 };
 

@@ -14,7 +14,10 @@
 
 /* Option rows of every command that judges a run with evidence. */
 #define EVIDENCE_OPTIONS                                                                           \
-	{"quote", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_quote},                                 \
+	{"availability", OPTION_EACH, "DIR", 0, 0, NULL, MSG_opt_availability},                    \
+		{"causes", OPTION_TEXT, "CSV", 0, 0, NULL, MSG_opt_causes},                        \
+		{"tickets", OPTION_TEXT, "CSV", 0, 0, NULL, MSG_opt_tickets},                      \
+		{"quote", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_quote},                         \
 		{"bill", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_bill},                           \
 		{"usage", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_usage},                         \
 	{                                                                                          \

@@ -14,10 +14,11 @@
 #include "coord/comm.h"
 #include "coord/worker.h"
 
-/* To add a command: its file, a line in cli.h, a line here. */
 static const struct command *const commands[] = {
-	&command_run,     &command_list,   &command_probe, &command_score, &command_report,
-	&command_compare, &command_verify, &command_bill,  NULL,
+#define COMMAND(name) &command_##name,
+#include "cli/commands.def"
+#undef COMMAND
+	NULL,
 };
 
 static void print_help(FILE *to)
@@ -27,7 +28,7 @@ static void print_help(FILE *to)
 	msg_add(&out, MSG_help_intro, ASSAY_VERSION);
 	str_add(&out, "\n\n");
 	for (const struct command *const *c = commands; *c; c++)
-		str_addf(&out, "  %-10s%s\n", (*c)->name, msg_format((*c)->summary));
+		str_addf(&out, "  %-13s%s\n", (*c)->name, msg_format((*c)->summary));
 	str_addc(&out, '\n');
 	msg_add(&out, MSG_help_exit);
 	fprintf(to, "%s\n", out.data);

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/unit.h"
+#include "cli/outputs.h"
 #include "report/words.h"
 
 #define HELP_COLUMN 26
@@ -18,17 +19,28 @@ static const struct option_row of_all[] = {
 	{0},
 };
 
-static void add_rows(struct options *o, const struct option_row *rows)
+/* `only`: words "a|b" of those to take; NULL: all. */
+static void add_rows(struct options *o, const struct option_row *rows, const char *only)
 {
 	int n = 0;
 
 	while (o->rows[n].name)
 		n++;
 	for (; rows->name; rows++) {
+		if (only && !word_in(only, rows->name))
+			continue;
 		if (n == MAX_OPTIONS)
 			abort(); /* a bug: too many rows */
 		o->rows[n++] = *rows;
 	}
+}
+
+static void all_rows(struct options *o, const struct command *command)
+{
+	add_rows(o, command->rows, NULL);
+	if (command->outputs)
+		add_rows(o, output_rows, command->outputs);
+	add_rows(o, of_all, NULL);
 }
 
 static int row_index(const struct option_row *rows, const char *name)
@@ -150,8 +162,7 @@ enum status options_parse(struct options *o, struct arena *arena, const struct c
 
 	memcpy(typed, argv, (size_t)argc * sizeof(*typed));
 	*o = (struct options){.argc = argc, .argv = typed};
-	add_rows(o, command->rows);
-	add_rows(o, of_all);
+	all_rows(o, command);
 	*help = false;
 	for (; o->rows[n].name; n++)
 		longs[n] = (struct option){o->rows[n].name,
@@ -216,15 +227,19 @@ static void help_row(struct str *out, const struct option_row *row)
 void options_help(struct str *out, const struct command *command)
 {
 	static const struct option_row help = {"help", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_help};
+	struct options *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		die_nomem();
 
 	msg_add(out, MSG_help_usage, command->name, command->operands);
 	str_add(out, "\n\n");
 	str_add(out, msg_format(command->summary));
 	str_add(out, "\n\n");
-	for (const struct option_row *row = command->rows; row->name; row++)
+	all_rows(o, command);
+	for (const struct option_row *row = o->rows; row->name; row++)
 		help_row(out, row);
-	for (const struct option_row *row = of_all; row->name; row++)
-		help_row(out, row);
+	free(o);
 	help_row(out, &help);
 }
 

@@ -46,6 +46,7 @@ struct command {
 	const char *operands; /* "DIR", "NAME", "" */
 	int min_operands, max_operands;
 	const struct option_row *rows; /* its own; ends with name NULL */
+	const char *outputs;           /* formats of its reports, "html|json"; NULL: none */
 	/* Returns the exit code. */
 	int (*run)(const struct options *o, struct error *err);
 };

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "cli/cli.h"
+#include "cli/deploy.h"
 #include "cli/progress.h"
 #include "coord/comm.h"
 #include "score/suspects.h"
@@ -89,14 +91,25 @@ int run_follow(struct comm *comm, const struct options *o, struct error *err)
 
 enum status run_open_journal(struct journal **journal, struct run_setup *s, struct error *err)
 {
+	struct error trouble = {0};
+	struct str path = {0};
+	enum status st;
+
 	if (s->resume)
 		return journal_resume(journal, s->dir, ASSAY_VERSION, s->profile_sha256, err);
-	return journal_create(journal, s->dir, &s->info, err);
+	st = journal_create(journal, s->dir, &s->info, err);
+	if (st == ST_OK && file_write(path_join(&path, s->dir, PROFILE_FILE), s->profile_text,
+	                              strlen(s->profile_text), &trouble) != ST_OK)
+		log_note(MSG_profile_unkept, str_text(&trouble.text));
+	error_release(&trouble);
+	str_release(&path);
+	return st;
 }
 
 struct saving {
 	struct run_setup *setup;
 	struct journal *journal; /* NULL: not begun */
+	struct deploy *deploy;
 };
 
 static enum status begin(void *arg, struct error *err)
@@ -108,7 +121,10 @@ static enum status begin(void *arg, struct error *err)
 
 static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
 {
-	return journal_append(((struct saving *)arg)->journal, line, len, err);
+	const struct saving *s = arg;
+
+	deploy_hear(s->deploy, line, len);
+	return journal_append(s->journal, line, len, err);
 }
 
 static enum status store_work(void *arg, const char *work, struct error *err)
@@ -136,7 +152,7 @@ static enum pair_choice pairs_of(const struct options *o)
 enum status run_lead(struct run_setup *s, const struct options *o, struct comm *comm,
                      bool *all_alive, bool *begun, struct error *err)
 {
-	struct saving saving = {.setup = s};
+	struct saving saving = {.setup = s, .deploy = deploy_open(s)};
 	struct progress_view view;
 	struct cluster_result result;
 	struct suspects *suspects = suspects_open();
@@ -165,6 +181,9 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 		log_note(MSG_recovery_off, comm->library);
 	progress_init(&view);
 	st = cluster_lead(&result, &options, err);
+	if (st == ST_OK && saving.journal)
+		st = deploy_tell(saving.deploy, store_line, &saving, err);
+	deploy_close(saving.deploy);
 	progress_end(&view);
 	suspects_close(suspects);
 	*all_alive = result.all_alive;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/deploy.h"
 #include "cli/suite.h"
 
 #ifndef ASSAY_BUILD
@@ -64,8 +65,7 @@ static const char *absolute(struct arena *arena, const char *path)
 	return arena_strf(arena, "%s/%s", cwd, path);
 }
 
-/* The command as typed, quoted so that it can be pasted into a shell. */
-static const char *command_line(struct arena *arena, int argc, char *const *argv)
+const char *command_line(struct arena *arena, int argc, char *const *argv)
 {
 	struct str text = {0};
 	const char *kept;
@@ -119,18 +119,30 @@ static enum status check_storage(struct run_setup *s, struct error *err)
 	return ST_OK;
 }
 
-static enum status load_profile(struct run_setup *s, const char *name, const char *config_dir,
-                                struct error *err)
+/* A run that goes on has its own profile, whatever became of the file. What is waived
+ * must be among its rules. */
+static enum status load_profile(struct run_setup *s, const char *config_dir, struct error *err)
 {
+	const struct run_info *info = &s->info;
+	struct waiver_list waivers;
 	struct profile *profile;
 	enum status st;
 
-	st = profile_load(&profile, name ? name : DEFAULT_PROFILE, config_dir, cli_metrics(), err);
+	if (s->resume)
+		st = cli_profile_of(&profile, &s->earlier, NULL, config_dir, err);
+	else
+		st = profile_load(&profile, info->profile ? info->profile : DEFAULT_PROFILE,
+		                  config_dir, cli_metrics(), err);
 	if (st != ST_OK)
 		return st;
 	s->profile_sha256 = arena_str(&s->arena, profile_sha256(profile));
+	s->profile_text = arena_str(&s->arena, profile_text(profile));
+	st = waivers_parse(&waivers, &s->arena, info->waive, info->n_waive, info->reasons,
+	                   info->n_reasons, info->waived_by, err);
+	if (st == ST_OK)
+		st = waivers_check(profile, waivers.items, waivers.n, err);
 	profile_free(profile);
-	return ST_OK;
+	return st;
 }
 
 static enum status parse_settings(struct run_setup *s, struct error *err)
@@ -145,6 +157,24 @@ static enum status parse_settings(struct run_setup *s, struct error *err)
 	s->request.settings = settings;
 	s->request.n_settings = n;
 	return st;
+}
+
+/* What the customer knows of the deployment, as settings of the probe that has its
+ * figures. */
+static int add_deployment(struct run_setup *s, const struct options *o, const char **all, int n)
+{
+	const char *log = option_text(o, "scale-log", NULL);
+
+	if (option_given(o, "ordered-at"))
+		all[n++] = arena_strf(&s->arena, "frameworks.ordered_at=%s",
+		                      option_text(o, "ordered-at", ""));
+	if (option_given(o, "manual-steps"))
+		all[n++] = arena_strf(&s->arena, "frameworks.manual_steps=%s",
+		                      option_text(o, "manual-steps", ""));
+	if (log)
+		all[n++] =
+			arena_strf(&s->arena, "frameworks.scale_log=%s", absolute(&s->arena, log));
+	return n;
 }
 
 /* Of two settings of one key the last holds: a suite's give way. --storage-size is
@@ -162,7 +192,7 @@ static enum status gather_settings(struct run_setup *s, const struct options *o,
 		st = suite_read(&s->arena, suite, &kept, &n_kept, err);
 	if (st != ST_OK)
 		return st;
-	all = arena_array(&s->arena, (size_t)(n_kept + n) + 2, sizeof(*all));
+	all = arena_array(&s->arena, (size_t)(n_kept + n) + 5, sizeof(*all));
 	for (int i = 0; i < n_kept; i++)
 		all[i] = kept[i];
 	for (int i = 0; i < n; i++)
@@ -170,6 +200,7 @@ static enum status gather_settings(struct run_setup *s, const struct options *o,
 	n += n_kept;
 	if (size)
 		all[n++] = arena_strf(&s->arena, "storage.size=%s", size);
+	n = add_deployment(s, o, all, n);
 	s->info.settings = all;
 	s->info.n_settings = n;
 	return ST_OK;
@@ -208,6 +239,9 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 	info->storage = option_list(o, "storage", &info->n_storage);
 	info->only = option_list(o, "only", &info->n_only);
 	info->skip = option_list(o, "skip", &info->n_skip);
+	info->waive = option_list(o, "waive", &info->n_waive);
+	info->reasons = option_list(o, "reason", &info->n_reasons);
+	info->waived_by = option_text(o, "waived-by", NULL);
 	st = gather_settings(s, o, err);
 	if (st != ST_OK)
 		return st;
@@ -218,9 +252,10 @@ static enum status new_run(struct run_setup *s, const struct options *o, struct 
 /* A resume keeps what run.json says: another plan would be another run. */
 static enum status resumed_run(struct run_setup *s, const struct options *o, struct error *err)
 {
-	static const char *const fixed[] = {"profile", "nodes", "cards",        "storage",
-	                                    "only",    "skip",  "budget",       "vendor",
-	                                    "out",     "set",   "storage-size", "suite"};
+	static const char *const fixed[] = {
+		"profile", "nodes",     "cards",  "storage",    "only",         "skip",
+		"budget",  "vendor",    "out",    "set",        "storage-size", "suite",
+		"waive",   "waived-by", "reason", "ordered-at", "manual-steps", "scale-log"};
 	enum status st;
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
@@ -257,10 +292,12 @@ enum status run_setup_make(struct run_setup *s, const struct options *o, int arg
 	st = option_given(o, "resume") ? resumed_run(s, o, err) : new_run(s, o, err);
 	if (st != ST_OK)
 		return st;
-	st = load_profile(s, s->info.profile, option_text(o, "config-dir", NULL), err);
+	st = load_profile(s, option_text(o, "config-dir", NULL), err);
 	if (st != ST_OK)
 		return st;
 	st = parse_settings(s, err);
+	if (st == ST_OK)
+		st = deploy_check(s, err);
 	if (st != ST_OK)
 		return st;
 	if (!s->resume) {

@@ -19,6 +19,7 @@ struct run_setup {
 	struct rundir earlier; /* --resume: what is there already */
 	bool earlier_open;
 	const char *profile_sha256;
+	const char *profile_text; /* canonical, kept with the run */
 	uint64_t seed;
 	double deadline_scale;
 };
@@ -32,5 +33,7 @@ void run_setup_release(struct run_setup *setup);
 const char *local_node_name(struct arena *arena);
 /* N random hex digits. */
 const char *random_hex(struct arena *arena, int digits);
+/* The command as typed, quoted so that it can be pasted into a shell. */
+const char *command_line(struct arena *arena, int argc, char *const *argv);
 
 #endif

@@ -194,6 +194,13 @@ bool probe_in_company(const struct probe *probe)
 	return probe->subject == SUBJECT_PAIR || probe->all_nodes;
 }
 
+/* What the watch takes belongs to no run, unless it is all that is asked for. */
+static bool of_watch(const struct plan_request *r, const struct probe *probe)
+{
+	return strcmp(probe->phase, "watch") == 0 && r->probes[1] &&
+	       !listed(r->info->only, r->info->n_only, probe->name);
+}
+
 static void plan_probe(struct planner *p, const struct probe *probe)
 {
 	const struct run_info *info = p->request->info;
@@ -218,7 +225,7 @@ static void plan_probe(struct planner *p, const struct probe *probe)
 		u->reason = support.reason;
 		return;
 	}
-	if (probe_in_company(probe)) {
+	if (probe_in_company(probe) && (p->request->cluster || !probe->alone_too)) {
 		if (!p->request->cluster)
 			leave_out(p, add_unit(p, probe, NULL), MSG_pairs_one_node, probe->name);
 		return;
@@ -290,7 +297,8 @@ enum status plan_make(struct plan *plan, struct arena *arena, const struct plan_
 		return st;
 	for (int phase = 0; phase == 0 || plan_phases[phase - 1]; phase++)
 		for (int i = 0; request->probes[i]; i++)
-			if (phase_rank(request->probes[i]->phase) == phase)
+			if (phase_rank(request->probes[i]->phase) == phase &&
+			    !of_watch(request, request->probes[i]))
 				plan_probe(&p, request->probes[i]);
 	add_up(plan);
 	return ST_OK;

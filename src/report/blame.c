@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/msg.h"
+#include "report/waived.h"
 #include "report/words.h"
 
 /* --- distinct subjects ------------------------------------------------------------ */
@@ -156,6 +157,7 @@ void coverage_words(struct str *out, const struct scorecard *card, const struct 
 	else
 		msg_add(out, MSG_coverage, words_count(c->coverage.tested),
 		        words_count(c->coverage.due));
+	waived_count(out, c->waived);
 }
 
 /* --- the fleet ----------------------------------------------------------------------------- */

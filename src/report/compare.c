@@ -8,6 +8,7 @@
 #include "base/msg.h"
 #include "base/unit.h"
 #include "report/groups.h"
+#include "report/waived.h"
 #include "report/words.h"
 #include "stats/bootstrap.h"
 #include "stats/samples.h"
@@ -122,6 +123,7 @@ static void take_column(struct comparison *c, const struct scorecard *card, cons
 		.name = arena_str(c->arena, name),
 		.title = arena_str(c->arena, card->vendor ? card->vendor : name),
 		.overall = card->simulated ? card->overall_if_measured : card->overall,
+		.waivers = card->waivers_used,
 		.simulated = card->simulated,
 		.imported = card->imported,
 		.altered = card->altered != NULL,
@@ -246,6 +248,16 @@ static int order_of(const struct standing *a, const struct standing *b)
 	               : 0;
 }
 
+static const char *verdict_words(const struct comparison *c, int column,
+                                 const struct compare_order *o)
+{
+	const struct criterion_result *r = criterion_of(&c->columns[column], o->criterion);
+	const char *words = words_verdict(criterion_unwaived(r));
+
+	return r->waived ? tmpf("%s, %s", words, say(MSG_waived_count, words_count(r->waived)))
+	                 : words;
+}
+
 static void order(struct comparison *c, struct compare_order *o)
 {
 	struct standing all[COMPARE_MOST] = {0};
@@ -257,7 +269,7 @@ static void order(struct comparison *c, struct compare_order *o)
 
 		if (!r)
 			continue;
-		all[i].verdict = r->verdict;
+		all[i].verdict = criterion_unwaived(r);
 		all[i].counts = r->coverage.tested > 0;
 		for (int k = 0; k < c->n_rows; k++)
 			if (strcmp(c->rows[k].criterion, o->criterion) == 0) {
@@ -276,7 +288,7 @@ static void order(struct comparison *c, struct compare_order *o)
 		for (int k = 0; k < c->n_columns; k++)
 			o->place[i] += all[k].counts && order_of(&all[k], &all[i]) < 0;
 		o->why[i] =
-			arena_str(c->arena, say(MSG_compare_why, words_verdict(all[i].verdict),
+			arena_str(c->arena, say(MSG_compare_why, verdict_words(c, i, o),
 		                                tmpf("%d", all[i].best), tmpf("%d", all[i].worse),
 		                                tmpf("%d", all[i].of)));
 	}
@@ -328,6 +340,8 @@ static void warn_of_one(struct comparison *c, const struct compare_column *x, co
 		warn(c, list, n, say(MSG_compare_altered, x->name));
 	if (x->cut)
 		warn(c, list, n, say(MSG_compare_cut, x->name));
+	if (x->waivers)
+		warn(c, list, n, say(MSG_compare_waivers, x->name, tmpf("%d", x->waivers)));
 }
 
 static void warn_of_two(struct comparison *c, const struct compare_column *a,
@@ -351,7 +365,7 @@ static void warn_of_two(struct comparison *c, const struct compare_column *a,
 
 void compare_finish(struct comparison *c)
 {
-	const char **list = arena_array(c->arena, 5 * COMPARE_MOST * 2 + 1, sizeof(*list));
+	const char **list = arena_array(c->arena, 6 * COMPARE_MOST * 2 + 1, sizeof(*list));
 	int n = 0;
 
 	for (int i = 0; i < c->n_rows; i++)

@@ -46,6 +46,7 @@ struct compare_column {
 	const char *name, *title;
 	bool offer;
 	enum overall overall;
+	int waivers; /* that decide something */
 	bool simulated, imported, altered, screen_only, cut;
 	const char *card, *profile, *profile_sha256, *budget, *version, *started;
 	int64_t nodes, cards;
@@ -95,10 +96,15 @@ void compare_same_words(struct str *out, const struct comparison *c);
 /* Whether two have it, and not the very same. */
 bool compare_row_tells(const struct comparison *c, const struct compare_row *row);
 const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … */
+/* "ACCEPT with 1 waiver" of a run; the title of an offer. */
+void compare_column_words(struct str *out, const struct compare_column *column);
 
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8);
 void compare_json(struct str *out, const struct comparison *c);
 void compare_csv(struct str *out, const struct comparison *c);
+void compare_markdown(struct str *out, const struct comparison *c);
+/* A suite for each of them, a case for each figure. */
+void compare_junit(struct str *out, const struct comparison *c);
 enum status compare_html(struct str *out, const struct comparison *c, struct error *err);
 
 #endif

@@ -29,11 +29,14 @@ static void columns(struct str *out, const struct comparison *c)
 	str_add(out, "</h2>\n<ul class=\"troubles\">\n");
 	for (int i = 0; i < c->n_columns; i++) {
 		const struct compare_column *x = &c->columns[i];
+		struct str verdict = {0};
 
 		str_add(out, "<li>");
 		text(out, "strong", x->name);
 		str_add(out, ": ");
-		markup_text(out, x->offer ? x->title : overall_name(x->overall));
+		compare_column_words(&verdict, x);
+		markup_text(out, str_text(&verdict));
+		str_release(&verdict);
 		if (x->card)
 			markup_text(out, tmpf(", %s", x->card));
 		if (x->nodes > 0)

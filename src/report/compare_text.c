@@ -11,6 +11,14 @@
 
 #define NAME_MOST 24
 
+void compare_column_words(struct str *out, const struct compare_column *x)
+{
+	if (x->offer)
+		words_add(out, x->title);
+	else
+		words_overall_waived(out, x->overall, overall_name(x->overall), x->waivers);
+}
+
 static const char *stand_words(enum compare_stand stand)
 {
 	static const enum msg words[] = {[STAND_BEST] = MSG_compare_best,
@@ -81,7 +89,7 @@ static void columns(struct page *p)
 		const struct compare_column *x = &p->c->columns[i];
 		struct str s = {0};
 
-		str_add(&s, x->offer ? words_shown(x->title) : overall_name(x->overall));
+		compare_column_words(&s, x);
 		if (!x->offer && strcmp(x->title, x->name) != 0)
 			str_addf(&s, ", %s", words_shown(x->title));
 		if (x->card)
@@ -213,6 +221,8 @@ static void put_column(struct json_out *j, const struct compare_column *x)
 	json_put_string(j, "title", x->title);
 	json_put_bool(j, "offer", x->offer);
 	json_put_string(j, "overall", x->offer ? NULL : overall_name(x->overall));
+	if (!x->offer)
+		json_put_int(j, "waivers", x->waivers);
 	json_put_bool(j, "simulated", x->simulated);
 	json_put_string(j, "card", x->card);
 	json_put_string(j, "profile", x->profile);

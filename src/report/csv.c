@@ -99,6 +99,8 @@ static void finding_row(struct str *out, const struct finding *f)
 	csv_next_text(out, f->reason.text);
 	csv_next_text(out, f->advice);
 	csv_next_text(out, r->source);
+	csv_next_text(out, f->waived ? f->waived->waiver.reason : NULL);
+	csv_next_text(out, f->waived ? f->waived->waiver.by : NULL);
 	str_add(out, "\r\n");
 }
 
@@ -118,7 +120,7 @@ static void information_row(struct str *out, const struct reading *r)
 	csv_next_text(out, origin_name(r->origin));
 	csv_next_text(out, r->reason.code);
 	csv_next_text(out, r->reason.text);
-	str_add(out, ",,\r\n");
+	str_add(out, ",,,,\r\n");
 }
 
 enum status report_csv(struct str *out, const struct scorecard *card,
@@ -129,7 +131,7 @@ enum status report_csv(struct str *out, const struct scorecard *card,
 	str_add(out,
 	        "row,criterion,rule,stage,reading,required,verdict,subject_kind,subject,pci,node,"
 	        "metric,stat,point,value,text,unit,limit,outcome,origin,reason_code,reason,advice,"
-	        "source\r\n");
+	        "source,waived,waived_by\r\n");
 	for (int64_t i = 0; i < card->n_findings; i++)
 		finding_row(out, &card->findings[i]);
 	for (int64_t i = 0; i < card->n_information; i++)

@@ -210,7 +210,7 @@ static int trouble_order(enum verdict v)
 
 static bool is_trouble(const struct scorecard *card, const struct finding *f)
 {
-	return trouble_order(f->verdict) >= 0 && rule_in_stage(card, f->rule) &&
+	return trouble_order(f->verdict) >= 0 && !f->waived && rule_in_stage(card, f->rule) &&
 	       (f->rule->reading == RULE_SOUND || f->rule->required);
 }
 
@@ -317,7 +317,7 @@ static void gather_reasons(struct group_list *l, struct arena *arena, const stru
 		const struct finding *f = &card->findings[i];
 		struct group *g;
 
-		if (!f->rule->required || !rule_in_stage(card, f->rule) ||
+		if (!f->rule->required || f->waived || !rule_in_stage(card, f->rule) ||
 		    (inapplicable ? f->verdict != VERDICT_NOT_APPLICABLE
 		                  : !is_untested(f->verdict)))
 			continue;

@@ -60,11 +60,14 @@ void head_run(struct str *out, const struct scorecard *c)
 void headline(struct str *word, struct str *rest, const struct scorecard *c)
 {
 	enum overall shown = c->simulated ? c->overall_if_measured : c->overall;
+	struct str verdict = {0};
 
+	words_overall_waived(&verdict, shown, words_overall(shown), c->waivers_used);
 	if (c->simulated)
-		msg_add(word, MSG_headline_simulated, words_overall(shown));
+		msg_add(word, MSG_headline_simulated, str_text(&verdict));
 	else
-		str_add(word, words_overall(shown));
+		str_add(word, str_text(&verdict));
+	str_release(&verdict);
 	if (shown == OVERALL_REJECT)
 		blame_summary(rest, c);
 	if (!rest->len)
@@ -72,6 +75,9 @@ void headline(struct str *word, struct str *rest, const struct scorecard *c)
 		        words_count(c->rules));
 	if (shown == OVERALL_INCOMPLETE && c->rules_judged > 0)
 		str_addf(rest, "; %s", msg_format(MSG_headline_no_fail));
+	if (c->waivers_used)
+		str_addf(rest, "; %s",
+		         say(MSG_headline_unwaived, words_overall(c->overall_unwaived)));
 }
 
 const char *const *head_banners(struct arena *arena, const struct scorecard *c)

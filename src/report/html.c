@@ -186,12 +186,16 @@ static void add_names(struct html *h, struct str *page)
 static enum status page_begin(struct html *h, struct str *page, struct error *err)
 {
 	const struct scorecard *c = h->card;
+	struct str verdict = {0};
+	enum status st;
 
-	return html_page_begin(page,
-	                       say(MSG_html_title, overall_name(c->overall),
-	                           c->vendor ? c->vendor : "",
-	                           c->started ? tmpf("%.10s", c->started) : ""),
-	                       err);
+	words_overall_waived(&verdict, c->overall, overall_name(c->overall), c->waivers_used);
+	st = html_page_begin(page,
+	                     say(MSG_html_title, str_text(&verdict), c->vendor ? c->vendor : "",
+	                         c->started ? tmpf("%.10s", c->started) : ""),
+	                     err);
+	str_release(&verdict);
+	return st;
 }
 
 static void contents(struct html *h, struct str *page)

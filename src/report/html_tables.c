@@ -8,6 +8,7 @@
 #include "base/unit.h"
 #include "report/head.h"
 #include "report/html.h"
+#include "report/waived.h"
 #include "report/words.h"
 #include "score/score.h"
 #include "stats/samples.h"
@@ -71,7 +72,7 @@ static void literal(struct html *h)
 		any = true;
 		html_row(h);
 		str_add(h->out, "<td>");
-		html_verdict(h->out, r->verdict);
+		html_verdict(h->out, rule_shown(r));
 		html_cell(h, r->rule->metric);
 		html_cell(h, r->rule->limit);
 		html_number(h, (double)r->count[VERDICT_FAIL], words_count(r->count[VERDICT_FAIL]));
@@ -116,6 +117,10 @@ static void finding_row(struct html *h, const struct finding *f)
 	str_add(h->out, is_quiet(f) ? "<tr class=\"quiet\">" : "<tr>");
 	str_add(h->out, "<td>");
 	html_verdict(h->out, f->verdict);
+	if (f->waived) {
+		str_addc(h->out, ' ');
+		markup_text(h->out, msg_format(MSG_waiver_mark));
+	}
 	html_cell(h, f->rule->criterion);
 	html_cell(h, f->rule->id);
 	html_cell(h, html_who(h, &f->subject, f->node));
@@ -183,7 +188,11 @@ void html_view_rules(struct html *h)
 
 		html_row(h);
 		str_add(h->out, "<td>");
-		html_verdict(h->out, r->verdict);
+		html_verdict(h->out, rule_shown(r));
+		if (r->waived) {
+			str_addc(h->out, ' ');
+			markup_text(h->out, say(MSG_waived_count, words_count(r->waived)));
+		}
 		html_cell(h, r->rule->criterion);
 		html_cell(h, r->rule->id);
 		html_cell(h, strcmp(r->rule->stat, "value") == 0

@@ -6,6 +6,7 @@
 #include "report/blame.h"
 #include "report/head.h"
 #include "report/html.h"
+#include "report/waived.h"
 #include "report/words.h"
 
 static const char *overall_class(const struct scorecard *c)
@@ -89,11 +90,11 @@ static void criterion(struct html *h, const struct criterion_result *c)
 	if (later)
 		markup_text(h->out, msg_format(MSG_later));
 	else
-		html_verdict(h->out, c->verdict);
+		html_verdict(h->out, waived_verdict(c->verdict, c->unwaived, c->waived));
 	str_add(h->out, "</h3><p class=\"coverage\">");
 	if (later)
 		criterion_later(&s, c);
-	else if (c->coverage.due > 0)
+	else if (c->coverage.due > 0 || c->waived)
 		coverage_words(&s, h->card, c);
 	markup_text(h->out, str_text(&s));
 	str_add(h->out, "</p>\n");

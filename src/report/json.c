@@ -78,6 +78,10 @@ static void put_criteria(struct json_out *j, const struct scorecard *card)
 		json_put_string(j, "subjects", c->subjects);
 		put_coverage(j, "coverage", c->coverage);
 		put_counts(j, c->count);
+		if (c->waived) {
+			json_put_int(j, "waived", c->waived);
+			json_put_string(j, "verdict_without_waivers", verdict_name(c->unwaived));
+		}
 		if (c->has_period) {
 			json_put_string(j, "period_verdict", verdict_name(c->period_verdict));
 			put_coverage(j, "period_coverage", c->period_coverage);
@@ -112,6 +116,10 @@ static void put_rules(struct json_out *j, const struct scorecard *card)
 		json_put_string(j, "verdict", verdict_name(r->verdict));
 		put_coverage(j, "coverage", r->coverage);
 		json_put_bool(j, "coverage_short", r->coverage_short);
+		if (r->waived) {
+			json_put_int(j, "waived", r->waived);
+			json_put_string(j, "verdict_without_waivers", verdict_name(r->unwaived));
+		}
 		put_counts(j, r->count);
 		json_object_end(j);
 	}
@@ -157,6 +165,8 @@ static void put_finding(struct json_out *j, const struct finding *f)
 		json_put_string(j, "point", f->point);
 	if (f->culprit)
 		json_put_string(j, "culprit", f->culprit);
+	if (f->waived)
+		json_put_string(j, "waived", f->waived->waiver.reason);
 	json_object_end(j);
 }
 
@@ -249,6 +259,27 @@ static void put_pairs(struct json_out *j, const struct scorecard *card)
 	json_array_end(j);
 }
 
+static void put_waivers(struct json_out *j, const struct scorecard *card)
+{
+	if (!card->n_waivers)
+		return;
+	json_array_begin(j, "waivers");
+	for (int i = 0; i < card->n_waivers; i++) {
+		const struct waiver_result *r = &card->waivers[i];
+
+		json_object_begin(j, NULL);
+		json_put_string(j, "rule", r->waiver.rule);
+		json_put_string(j, "subject", r->waiver.subject);
+		json_put_string(j, "reason", r->waiver.reason);
+		json_put_string(j, "by", r->waiver.by);
+		json_put_string(j, "granted", r->waiver.granted);
+		json_put_int(j, "excused", r->excused);
+		json_put_bool(j, "decides", r->decides);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void put_evidence(struct json_out *j, const struct scorecard *card)
 {
 	json_array_begin(j, "evidence");
@@ -269,6 +300,10 @@ static void put_head(struct json_out *j, const struct scorecard *card)
 	json_put_string(j, "overall", overall_name(card->overall));
 	if (card->simulated)
 		json_put_string(j, "verdict_if_measured", overall_name(card->overall_if_measured));
+	if (card->waivers_used) {
+		json_put_int(j, "waivers_used", card->waivers_used);
+		json_put_string(j, "overall_without_waivers", overall_name(card->overall_unwaived));
+	}
 	json_put_int(j, "rules", card->rules);
 	json_put_int(j, "rules_judged", card->rules_judged);
 	json_put_string(j, "profile", card->profile);
@@ -301,6 +336,7 @@ enum status report_json(struct str *out, const struct scorecard *card,
 	(void)err;
 	json_object_begin(&j, NULL);
 	put_head(&j, card);
+	put_waivers(&j, card);
 	put_criteria(&j, card);
 	put_rules(&j, card);
 	json_array_begin(&j, "findings");

@@ -8,6 +8,7 @@
 #include "report/groups.h"
 #include "report/markup.h"
 #include "report/report_writers.h"
+#include "report/waived.h"
 #include "report/words.h"
 
 struct counts {
@@ -21,6 +22,8 @@ static bool decides(const struct finding *f)
 
 static bool is_skipped(const struct finding *f)
 {
+	if (f->waived)
+		return true;
 	return f->verdict != VERDICT_PASS && f->verdict != VERDICT_WARN &&
 	       f->verdict != VERDICT_FAIL;
 }
@@ -42,7 +45,7 @@ static struct counts count(const struct scorecard *card, const char *criterion)
 		if (!criterion && !rule_in_stage(card, f->rule))
 			continue;
 		n.tests++;
-		n.failures += f->verdict == VERDICT_FAIL && decides(f);
+		n.failures += f->verdict == VERDICT_FAIL && decides(f) && !f->waived;
 		n.skipped += is_skipped(f);
 	}
 	return n;
@@ -91,7 +94,15 @@ static void put_case(struct str *out, const struct finding *f)
 		str_add(out, "/>\n");
 		return;
 	}
-	if (is_skipped(f))
+	if (f->waived) {
+		struct str why = {0};
+
+		waiver_why(&why, &f->waived->waiver);
+		str_add(out, ">\n      <skipped message=\"");
+		markup_text(out, say(MSG_waiver_junit, verdict_name(f->verdict), str_text(&why)));
+		str_add(out, ": ");
+		str_release(&why);
+	} else if (is_skipped(f))
 		str_addf(out, ">\n      <skipped message=\"%s: ", verdict_name(f->verdict));
 	else if (f->verdict == VERDICT_FAIL && decides(f))
 		str_addf(out, ">\n      <failure type=\"%s\" message=\"", verdict_name(f->verdict));
@@ -107,10 +118,15 @@ static void put_case(struct str *out, const struct finding *f)
 enum status report_junit(struct str *out, const struct scorecard *card,
                          const struct report_options *options, struct error *err)
 {
+	struct str verdict = {0};
+
 	(void)options;
 	(void)err;
 	str_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
-	put_attribute(out, "name", tmpf("assay %s", overall_name(card->overall)));
+	words_overall_waived(&verdict, card->overall, overall_name(card->overall),
+	                     card->waivers_used);
+	put_attribute(out, "name", tmpf("assay %s", str_text(&verdict)));
+	str_release(&verdict);
 	put_counts(out, count(card, NULL));
 	str_add(out, ">\n");
 	for (int i = 0; i < card->n_criteria; i++) {

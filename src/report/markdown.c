@@ -9,6 +9,7 @@
 #include "report/head.h"
 #include "report/markup.h"
 #include "report/report_writers.h"
+#include "report/waived.h"
 #include "report/words.h"
 
 struct page {
@@ -79,10 +80,11 @@ static void criteria(struct page *p)
 		struct str s = {0};
 
 		cell(p, tmpf("%s %s", c->id, words_title(c)));
-		cell(p, later ? msg_format(MSG_later) : words_verdict(c->verdict));
+		cell(p, later ? msg_format(MSG_later)
+		              : words_verdict(waived_verdict(c->verdict, c->unwaived, c->waived)));
 		if (later)
 			criterion_later(&s, c);
-		else if (c->coverage.due > 0)
+		else if (c->coverage.due > 0 || c->waived)
 			coverage_words(&s, p->card, c);
 		cell(p, str_text(&s));
 		str_add(p->out, "|\n");
@@ -149,6 +151,33 @@ static void troubles(struct page *p)
 	more(p, p->troubles.left_out);
 }
 
+static void waivers(struct page *p)
+{
+	static const enum msg columns[] = {MSG_waiver_column, MSG_waiver_found, MSG_waiver_reason};
+
+	if (!p->card->n_waivers)
+		return;
+	str_add(p->out, "\n## ");
+	markdown_text(p->out, msg_format(MSG_waiver_title));
+	str_add(p->out, "\n\n");
+	row_of(p, columns, 3);
+	for (int i = 0; i < p->card->n_waivers; i++) {
+		const struct waiver_result *w = &p->card->waivers[i];
+		struct str s = {0};
+
+		waiver_what(&s, &w->waiver);
+		cell(p, str_text(&s));
+		str_clear(&s);
+		waiver_claim(&s, p->card, w);
+		cell(p, str_text(&s));
+		str_clear(&s);
+		waiver_why(&s, &w->waiver);
+		cell(p, str_text(&s));
+		str_add(p->out, "|\n");
+		str_release(&s);
+	}
+}
+
 static void untested(struct page *p)
 {
 	static const enum msg columns[] = {MSG_html_verdict, MSG_html_where, MSG_html_why,
@@ -192,6 +221,7 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	groups_troubles(&p.troubles, &p.arena, card);
 	head(&p);
 	criteria(&p);
+	waivers(&p);
 	troubles(&p);
 	untested(&p);
 	str_addc(out, '\n');

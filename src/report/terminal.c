@@ -13,6 +13,7 @@
 #include "report/info_table.h"
 #include "report/report_writers.h"
 #include "report/storage_table.h"
+#include "report/waived.h"
 #include "report/words.h"
 
 #define MAX_WIDTH       80
@@ -144,18 +145,19 @@ static int criterion_title(const struct page *p, const struct criterion_result *
 static void criterion_line(const struct page *p, const struct criterion_result *c)
 {
 	bool later = criterion_only_later(p->card, c);
-	const char *verdict = later ? msg_format(MSG_later) : words_verdict(c->verdict);
+	enum verdict shown = waived_verdict(c->verdict, c->unwaived, c->waived);
+	const char *verdict = later ? msg_format(MSG_later) : words_verdict(shown);
 	int columns = words_columns(verdict);
 	int column = criterion_title(p, c, columns) + columns;
 	int pad = columns < VERDICT_COLUMNS ? VERDICT_COLUMNS - columns : 1;
 	struct str s = {0};
 
-	color_on(p, c->verdict);
+	color_on(p, shown);
 	str_add(p->out, verdict);
 	color_off(p);
 	if (later)
 		criterion_later(&s, c);
-	else if (c->coverage.due > 0)
+	else if (c->coverage.due > 0 || c->waived)
 		coverage_words(&s, p->card, c);
 	if (s.len == 0) {
 		str_addc(p->out, '\n');
@@ -240,6 +242,28 @@ static void criteria(struct page *p)
 		line(p, 2, msg_format(MSG_later_how));
 }
 
+/* --- waivers ---------------------------------------------------------------------------- */
+
+static void waivers(const struct page *p)
+{
+	if (!p->card->n_waivers)
+		return;
+	str_addf(p->out, "\n  %s\n", msg_format(MSG_waiver_title));
+	for (int i = 0; i < p->card->n_waivers; i++) {
+		const struct waiver_result *w = &p->card->waivers[i];
+		struct str s = {0};
+
+		waiver_what(&s, &w->waiver);
+		str_add(&s, ": ");
+		waiver_claim(&s, p->card, w);
+		line(p, 4, s.data);
+		str_clear(&s);
+		waiver_why(&s, &w->waiver);
+		line(p, 6, say(MSG_waiver_taken, str_text(&s)));
+		str_release(&s);
+	}
+}
+
 /* --- what was not tested --------------------------------------------------------------- */
 
 static void print_reason(const struct page *p, const struct group *g)
@@ -321,7 +345,7 @@ static void literal_others(struct page *p, enum verdict v)
 	for (int i = 0; i < c->n_rules; i++) {
 		const struct rule_result *r = &c->rule_results[i];
 
-		if (r->rule->reading != RULE_LITERAL || r->verdict != v)
+		if (r->rule->reading != RULE_LITERAL || rule_shown(r) != v)
 			continue;
 		names[n++] = r->rule->metric;
 		if (!tested)
@@ -351,7 +375,7 @@ static void literal_lines(struct page *p)
 	line(p, 2, msg_format(MSG_literal));
 	for (int i = 0; i < c->n_rules; i++)
 		if (c->rule_results[i].rule->reading == RULE_LITERAL &&
-		    c->rule_results[i].verdict == VERDICT_FAIL)
+		    rule_shown(&c->rule_results[i]) == VERDICT_FAIL)
 			literal_fail(p, &c->rule_results[i]);
 	for (enum verdict v = 0; v < VERDICTS; v++)
 		if (v != VERDICT_FAIL)
@@ -417,6 +441,7 @@ static enum status print_page(struct page *p, struct error *err)
 	print_headline(p);
 	banners(p);
 	criteria(p);
+	waivers(p);
 	between_nodes(p);
 	untested(p);
 	literal_lines(p);

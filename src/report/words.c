@@ -359,6 +359,16 @@ const char *words_title(const struct criterion_result *c)
 	return c->title;
 }
 
+void words_overall_waived(struct str *out, enum overall overall, const char *word, int waivers)
+{
+	if (overall != OVERALL_ACCEPT || !waivers)
+		str_add(out, word);
+	else if (waivers == 1)
+		msg_add(out, MSG_overall_waiver, word);
+	else
+		msg_add(out, MSG_overall_waivers, word, tmpf("%d", waivers));
+}
+
 const char *words_overall(enum overall overall)
 {
 	static const enum msg words[] = {

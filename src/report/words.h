@@ -37,6 +37,8 @@ void words_said(struct str *out, const struct reason *reason);
 const char *words_title(const struct criterion_result *criterion);
 /* "ACCEPT" for the headline; exit codes and JSON have overall_name. */
 const char *words_overall(enum overall overall);
+/* `word`, and of an ACCEPT how many waivers it stands on: "ACCEPT with 1 waiver". */
+void words_overall_waived(struct str *out, enum overall overall, const char *word, int waivers);
 /* "1 card", "1,000 cards" of a subject kind. */
 const char *words_subjects(enum subject_kind kind, int64_t count);
 /* 1234567 -> "1,234,567". */

@@ -13,8 +13,11 @@ static const char before_prev[] = ",\"prev\":\"", before_seq[] = ",\"seq\":";
 void lines_index(struct lines *lines, const char *text, size_t len)
 {
 	size_t cap = len / 512 + 16;
-	const char *p = text, *end = text + len, *newline;
+	const char *p, *end, *newline;
 
+	text = text ? text : ""; /* an empty file is mapped nowhere */
+	p = text;
+	end = text + len;
 	*lines = (struct lines){.text = text, .starts = malloc(cap * sizeof(size_t))};
 	if (!lines->starts)
 		die_nomem();

@@ -22,7 +22,7 @@ static const struct text_row texts[] = {
 	ROW(id, true),      ROW(created, true),  ROW(version, true),
 	ROW(build, true),   ROW(host, true),     ROW(command, true),
 	ROW(vendor, false), ROW(profile, false), ROW(profile_sha256, false),
-	ROW(budget, true),  ROW(seed, true),
+	ROW(budget, true),  ROW(seed, true),     ROW(waived_by, false),
 };
 
 struct list_row {
@@ -35,7 +35,8 @@ struct list_row {
 #name, offsetof(struct run_info, name), offsetof(struct run_info, n_##name)        \
 	}
 
-static const struct list_row lists[] = {LIST(storage), LIST(only), LIST(skip), LIST(settings)};
+static const struct list_row lists[] = {LIST(storage),  LIST(only),  LIST(skip),
+                                        LIST(settings), LIST(waive), LIST(reasons)};
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

@@ -61,6 +61,33 @@ int accel_row(const struct csv *table, const char *key)
 	return -1;
 }
 
+void accel_put_row(struct csv *table, const cJSON *row)
+{
+	const char *key = json_string(row, "key", NULL);
+	int at = key ? accel_row(table, key) : -1;
+	const char **fields;
+
+	if (!key)
+		return;
+	if (at < 0) {
+		size_t n = (size_t)table->n_rows;
+		const char ***rows = arena_array(&table->arena, n + 1, sizeof(*rows));
+		int *lines = arena_array(&table->arena, n + 1, sizeof(*lines));
+
+		if (n) {
+			memcpy(rows, table->rows, n * sizeof(*rows));
+			memcpy(lines, table->lines, n * sizeof(*lines));
+		}
+		table->rows = rows;
+		table->lines = lines;
+		at = table->n_rows++;
+	}
+	fields = arena_array(&table->arena, (size_t)table->n_columns + 1, sizeof(*fields));
+	for (int c = 0; c < table->n_columns; c++)
+		fields[c] = arena_str(&table->arena, json_string(row, table->columns[c], ""));
+	table->rows[at] = fields;
+}
+
 const char *const *accel_keys(const struct csv *table, struct arena *arena)
 {
 	const char **keys = arena_array(arena, (size_t)table->n_rows + 1, sizeof(*keys));

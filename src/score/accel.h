@@ -5,6 +5,7 @@
 #define ASSAY_SCORE_ACCEL_H
 
 #include "base/csv.h"
+#include "base/json.h"
 
 /* How well a figure of a card row is known. */
 enum trust {
@@ -24,6 +25,9 @@ struct figure {
 
 /* Reads accelerators.csv from the configuration; release with csv_release. */
 enum status accel_load(struct csv *table, const char *config_dir, struct error *err);
+/* Puts a row in, or in place of that of the same key: an object of column and text,
+ * as a profile was judged by once. Columns the table has not are left out. */
+void accel_put_row(struct csv *table, const cJSON *row);
 /* Row of a key, -1: none. */
 int accel_row(const struct csv *table, const char *key);
 /* Keys as a NULL-terminated list in `arena`, for nearest_word. */

@@ -53,7 +53,10 @@ static enum verdict outcome_verdict(const struct rule *rule, const struct readin
 	}
 	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_too_short)) == 0)
 		return VERDICT_TOO_SHORT;
-	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_too_few)) == 0)
+	if (r->reason.code && strcmp(r->reason.code, msg_name(MSG_availability_too_short)) == 0)
+		return VERDICT_TOO_SHORT;
+	if (r->reason.code && (strcmp(r->reason.code, msg_name(MSG_too_few)) == 0 ||
+	                       strcmp(r->reason.code, msg_name(MSG_tickets_too_few)) == 0))
 		return VERDICT_TOO_FEW;
 	return VERDICT_NOT_MEASURED;
 }
@@ -116,7 +119,11 @@ bool judge_take(struct judging *j, const struct resolved *rr, const struct entry
 	f->evidence = r;
 	f->point = rr->rule->at_point && !s->star ? r->point : NULL;
 	if (r->outcome != OUTCOME_MEASURED && !only_stated(r)) {
-		settle(f, outcome_verdict(rr->rule, r), r->reason);
+		/* Declared and not even a figure: at most somebody's word, which is missing. */
+		settle(f,
+		       r->origin == ORIGIN_DECLARED ? VERDICT_STATED_ONLY
+		                                    : outcome_verdict(rr->rule, r),
+		       r->reason);
 		return false;
 	}
 	if (s->star) {

@@ -120,7 +120,7 @@ void scope_judge(struct judging *j, struct resolved *rr, struct sample *samples,
 bool point_choose(struct judging *j, const struct resolved *rr, const struct entry *e,
                   struct entry *out, struct finding *f);
 
-/* --- fleet_leg.c, fleet_drift.c, culprits.c, advice.c, verdicts.c ------------------ */
+/* --- fleet_leg.c, fleet_drift.c, culprits.c, advice.c, waivers.c, verdicts.c ------- */
 
 void fleet_warn(struct judging *j);
 /* Compares the words of the rule just scored with what most of its subjects say. */
@@ -128,6 +128,8 @@ void drift_warn(struct judging *j, struct resolved *rr);
 /* Slow pairs of nodes: who is to blame. Marks the findings it explains. */
 void culprits_find(struct judging *j, struct scorecard *card);
 void advise(struct judging *j, struct finding *f);
+/* waivers.c: marks the findings that are waived. */
+void waivers_apply(struct judging *j, struct scorecard *card);
 /* Counts, coverage, verdicts of rules and criteria, overall. */
 void verdicts_gather(struct judging *j, struct scorecard *card);
 

@@ -29,10 +29,13 @@ struct loader {
 	int n_top;
 	struct draft *drafts;
 	int n_drafts;
+	bool kept; /* the canonical text of an earlier load */
 };
 
-static const char *const top_keys[] = {"v",      "name",     "title", "extends",  "card",
-                                       "expect", "criteria", "rules", "excluded", NULL};
+#define TOP_KEYS "v", "name", "title", "extends", "card", "expect", "criteria", "rules", "excluded"
+
+static const char *const top_keys[] = {TOP_KEYS, NULL};
+static const char *const kept_keys[] = {TOP_KEYS, "card_row", NULL};
 
 /* --- the chain -------------------------------------------------------------------- */
 
@@ -127,7 +130,8 @@ static enum status check_version(const struct loader *l, const struct layer *lay
 	st = member_count(&l->reader, &v, &version);
 	if (st == ST_OK && version != 1)
 		st = error_set(l->reader.err, ST_PARSE, MSG_profile_version, member_place(&v));
-	return st == ST_OK ? check_known_keys(&l->reader, &root, top_keys) : st;
+	return st == ST_OK ? check_known_keys(&l->reader, &root, l->kept ? kept_keys : top_keys)
+	                   : st;
 }
 
 static enum status load_chain(struct loader *l, const char *name)
@@ -262,7 +266,7 @@ static enum status merge(struct loader *l)
 	for (int i = 0; i < l->n_layers; i++)
 		rules += (size_t)cJSON_GetArraySize(json_get(l->layers[i].doc.root, "rules"));
 	l->drafts = arena_array(arena, rules + 1, sizeof(*l->drafts));
-	l->top = arena_array(arena, sizeof(top_keys) / sizeof(*top_keys), sizeof(*l->top));
+	l->top = arena_array(arena, sizeof(kept_keys) / sizeof(*kept_keys), sizeof(*l->top));
 	for (int i = l->n_layers - 1; i >= 0 && st == ST_OK; i--)
 		st = merge_layer(l, &l->layers[i]);
 	return st;
@@ -441,6 +445,7 @@ static enum status read_merged(struct loader *l)
 		return st;
 	profile_canonical(&canonical, p, l->top, l->n_top, l->drafts, l->n_drafts);
 	sha256_text(str_text(&canonical), canonical.len, p->sha256);
+	p->text = arena_strn(&p->arena, str_text(&canonical), canonical.len);
 	str_release(&canonical);
 	return read_noise(l);
 }
@@ -503,20 +508,8 @@ static enum status read_noise(struct loader *l)
 
 /* --- public ----------------------------------------------------------------------- */
 
-enum status profile_load(struct profile **out, const char *name, const char *config_dir,
-                         const struct metric_set *metrics, struct error *err)
+static enum status finish(struct loader *l, struct profile **out, enum status st)
 {
-	struct profile *p = calloc(1, sizeof(*p));
-	struct loader *l = calloc(1, sizeof(*l));
-	enum status st;
-
-	if (!p || !l)
-		die_nomem();
-	l->reader = (struct reader){p, metrics, err};
-	l->config_dir = config_dir;
-	st = accel_load(&p->accelerators, config_dir, err);
-	if (st == ST_OK)
-		st = load_chain(l, name);
 	if (st == ST_OK)
 		st = merge(l);
 	if (st == ST_OK)
@@ -525,13 +518,62 @@ enum status profile_load(struct profile **out, const char *name, const char *con
 		json_release(&l->layers[i].doc);
 		str_release(&l->layers[i].where);
 	}
+	*out = l->reader.profile;
 	free(l);
 	if (st != ST_OK) {
-		profile_free(p);
-		p = NULL;
+		profile_free(*out);
+		*out = NULL;
 	}
-	*out = p;
 	return st;
+}
+
+static struct loader *loader_new(const struct metric_set *metrics, const char *config_dir,
+                                 struct error *err)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct loader *l = calloc(1, sizeof(*l));
+
+	if (!p || !l)
+		die_nomem();
+	l->reader = (struct reader){p, metrics, err};
+	l->config_dir = config_dir;
+	return l;
+}
+
+enum status profile_load(struct profile **out, const char *name, const char *config_dir,
+                         const struct metric_set *metrics, struct error *err)
+{
+	struct loader *l = loader_new(metrics, config_dir, err);
+	enum status st = accel_load(&l->reader.profile->accelerators, config_dir, err);
+
+	if (st == ST_OK)
+		st = load_chain(l, name);
+	return finish(l, out, st);
+}
+
+enum status profile_load_kept(struct profile **out, const char *name, const char *text, size_t len,
+                              const char *config_dir, const struct metric_set *metrics,
+                              struct error *err)
+{
+	struct loader *l = loader_new(metrics, config_dir, err);
+	struct layer *layer = &l->layers[l->n_layers++];
+	enum status st = accel_load(&l->reader.profile->accelerators, config_dir, err);
+
+	l->kept = true;
+	str_add(&layer->where, name);
+	if (st == ST_OK)
+		st = json_parse(&layer->doc, name, text, len, JSON_STRICT, err);
+	if (st == ST_OK)
+		st = check_version(l, layer);
+	if (st == ST_OK)
+		accel_put_row(&l->reader.profile->accelerators,
+		              json_get(layer->doc.root, "card_row"));
+	st = finish(l, out, st);
+	if (st != ST_OK)
+		return st;
+	sha256_text(text, len, (*out)->sha256);
+	(*out)->text = arena_strn(&(*out)->arena, text, len);
+	return ST_OK;
 }
 
 void profile_free(struct profile *p)
@@ -556,4 +598,9 @@ const char *profile_sha256(const struct profile *p)
 const char *profile_card(const struct profile *p)
 {
 	return p->card;
+}
+
+const char *profile_text(const struct profile *p)
+{
+	return p->text;
 }

@@ -140,6 +140,7 @@ struct profile {
 	int n_rules;
 	struct noise *noise;
 	int n_noise;
+	const char *text; /* canonical form, what the digest is of */
 	char sha256[SHA256_HEX];
 };
 

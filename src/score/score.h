@@ -29,11 +29,25 @@ const char *profile_name(const struct profile *p);
 /* Digest of the profile with all it extends and its card row, canonical form. */
 const char *profile_sha256(const struct profile *p);
 const char *profile_card(const struct profile *p); /* key or NULL */
+/* The canonical form itself, of which profile_sha256 is the digest: kept with a run,
+ * it can be loaded again when the files it came from are gone. */
+const char *profile_text(const struct profile *p);
+/* Loads such a text; `name` is for messages. Its digest is that of the text. */
+enum status profile_load_kept(struct profile **out, const char *name, const char *text, size_t len,
+                              const char *config_dir, const struct metric_set *metrics,
+                              struct error *err);
 
 struct score_options {
 	enum rule_stage stage;
 	bool guessed; /* the profile was not named by the customer */
+	const struct waiver *waivers;
+	int n_waivers;
 };
+
+/* Whether the profile has the rules that are waived, each once: ST_USAGE with the
+ * nearest rule that would have been right. */
+enum status waivers_check(const struct profile *p, const struct waiver *list, int n,
+                          struct error *err);
 
 /* Fills *card; all memory from `arena`, which must outlive it, as must `run`. */
 enum status score_run(struct scorecard *card, struct arena *arena, struct rundir *run,

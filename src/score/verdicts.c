@@ -8,6 +8,12 @@
 #include "base/error.h"
 #include "score/judging.h"
 
+/* Over the findings of a rule, with and without what is waived. */
+struct tally {
+	int64_t count[VERDICTS];
+	struct coverage coverage;
+};
+
 static bool is_tested(enum verdict v)
 {
 	return v == VERDICT_PASS || v == VERDICT_WARN || v == VERDICT_FAIL ||
@@ -30,32 +36,52 @@ static enum verdict worst_of(const int64_t count[VERDICTS], bool with_untested)
 
 /* Subjects left out matter only where the rule's coverage is not reached; a
  * rule with nothing tested is never good. */
-static void judge_rule(const struct resolved *rr, struct rule_result *r)
+static enum verdict verdict_of(const struct rule_info *info, const struct tally *t, bool *is_short)
 {
-	double needed = rr->info->min_coverage * (double)r->coverage.due;
+	double needed = info->min_coverage * (double)t->coverage.due;
 
-	if (!r->coverage.due) {
-		r->verdict = VERDICT_NOT_APPLICABLE;
-		return;
-	}
-	r->coverage_short = !r->coverage.tested || (double)r->coverage.tested < needed - 1e-9;
-	r->verdict = worst_of(r->count, r->coverage_short);
+	*is_short = false;
+	if (!t->coverage.due)
+		return VERDICT_NOT_APPLICABLE;
+	*is_short = !t->coverage.tested || (double)t->coverage.tested < needed - 1e-9;
+	return worst_of(t->count, *is_short);
 }
 
+static void add_finding(struct tally *t, const struct finding *f, int64_t subjects)
+{
+	t->count[f->verdict] += f->subjects;
+	if (f->verdict != VERDICT_NOT_APPLICABLE)
+		t->coverage.due += subjects;
+	if (is_tested(f->verdict))
+		t->coverage.tested += subjects;
+}
+
+/* What is waived was tested all the same, or is not due; it decides nothing. */
 static void gather_rule(struct judging *j, const struct resolved *rr, struct rule_result *r)
 {
+	struct tally all = {0}, rest = {0};
+	bool ignored;
+
 	r->rule = rr->info;
 	for (int64_t i = rr->first; i < rr->end; i++) {
 		const struct finding *f = &j->findings[i];
 		int64_t subjects = i == rr->combined_at ? rr->combined : f->subjects;
 
-		r->count[f->verdict] += f->subjects;
-		if (f->verdict != VERDICT_NOT_APPLICABLE)
-			r->coverage.due += subjects;
-		if (is_tested(f->verdict))
-			r->coverage.tested += subjects;
+		add_finding(&all, f, subjects);
+		if (!f->waived) {
+			add_finding(&rest, f, subjects);
+			continue;
+		}
+		r->waived += subjects;
+		if (!is_tested(f->verdict))
+			continue;
+		rest.coverage.due += subjects;
+		rest.coverage.tested += subjects;
 	}
-	judge_rule(rr, r);
+	memcpy(r->count, all.count, sizeof(r->count));
+	r->coverage = rest.coverage;
+	r->verdict = verdict_of(rr->info, &rest, &r->coverage_short);
+	r->unwaived = verdict_of(rr->info, &all, &ignored);
 }
 
 /* --- findings, worst first -------------------------------------------------------- */
@@ -91,6 +117,9 @@ static void add_to_criterion(struct criterion_result *c, const struct rule_resul
 	coverage->tested += r->coverage.tested;
 	for (int v = 0; !period && v < VERDICTS; v++)
 		c->count[v] += r->count[v];
+	c->waived += period ? 0 : r->waived;
+	if (!period && verdict_severity(r->unwaived) > verdict_severity(c->unwaived))
+		c->unwaived = r->unwaived;
 	if (verdict_severity(r->verdict) > verdict_severity(*verdict))
 		*verdict = r->verdict;
 }
@@ -106,6 +135,7 @@ static void gather_criteria(struct judging *j, struct scorecard *card)
 			.title = arena_str(j->arena, p->criteria[i].title),
 			.subjects = arena_str(j->arena, p->criteria[i].subjects),
 			.verdict = VERDICT_NOT_APPLICABLE,
+			.unwaived = VERDICT_NOT_APPLICABLE,
 			.period_verdict = VERDICT_NOT_APPLICABLE,
 		};
 	for (int i = 0; i < j->n_rules; i++)
@@ -121,27 +151,39 @@ static bool decides(const struct judging *j, const struct rule_result *r)
 	return r->rule->required && r->rule->stage == j->options->stage;
 }
 
+static bool is_open(enum verdict v)
+{
+	return v != VERDICT_FAIL && verdict_severity(v) > verdict_severity(VERDICT_WARN);
+}
+
+static enum overall overall_of(bool fail, bool open)
+{
+	return fail ? OVERALL_REJECT : open ? OVERALL_INCOMPLETE : OVERALL_ACCEPT;
+}
+
 static void judge_overall(struct judging *j, struct scorecard *card)
 {
-	bool fail = false, open = false;
+	bool fail = false, open = false, fail_all = false, open_all = false, doubt;
 
 	for (int i = 0; i < card->n_rules; i++) {
 		const struct rule_result *r = &card->rule_results[i];
 
-		if (!decides(j, r) || !r->coverage.due)
+		if (!decides(j, r))
+			continue;
+		fail_all = fail_all || r->unwaived == VERDICT_FAIL;
+		open_all = open_all || is_open(r->unwaived);
+		if (!r->coverage.due)
 			continue;
 		card->rules++;
 		card->rules_judged += r->coverage.tested > 0;
 		fail = fail || r->verdict == VERDICT_FAIL;
-		open = open || verdict_severity(r->verdict) > verdict_severity(VERDICT_WARN);
+		open = open || is_open(r->verdict);
 	}
 	/* Nothing judged proves nothing; a guessed card matches itself; a screen
 	 * is too short to accept; an altered journal may say anything. */
-	open = open || !card->rules_judged || j->options->guessed || card->screen_only ||
-	       card->altered;
-	card->overall_if_measured = fail   ? OVERALL_REJECT
-	                            : open ? OVERALL_INCOMPLETE
-	                                   : OVERALL_ACCEPT;
+	doubt = !card->rules_judged || j->options->guessed || card->screen_only || card->altered;
+	card->overall_if_measured = overall_of(fail, open || doubt);
+	card->overall_unwaived = overall_of(fail_all, open_all || doubt);
 	card->overall = card->overall_if_measured;
 	if (card->simulated && card->overall == OVERALL_ACCEPT)
 		card->overall = OVERALL_INCOMPLETE;
@@ -175,6 +217,8 @@ static int by_importance(const void *a, const void *b)
 
 static bool is_culprit(const struct rule_result *r, const struct finding *f)
 {
+	if (f->waived)
+		return false;
 	if (f->verdict == VERDICT_FAIL || f->verdict == VERDICT_INCONCLUSIVE)
 		return true;
 	return !is_tested(f->verdict) && f->verdict != VERDICT_NOT_APPLICABLE && r->coverage_short;
@@ -210,6 +254,7 @@ void verdicts_gather(struct judging *j, struct scorecard *card)
 	struct rule_result *results = arena_array(j->arena, (size_t)j->n_rules, sizeof(*results));
 	struct finding *out = arena_array(j->arena, (size_t)j->n_findings, sizeof(*out));
 
+	waivers_apply(j, card);
 	for (int i = 0; i < j->n_rules; i++) {
 		gather_rule(j, &j->rules[i], &results[i]);
 		place_findings(j, &j->rules[i], out);

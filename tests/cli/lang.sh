@@ -55,6 +55,7 @@ prints "算力真实性"
 cmp -s "$tmp/both.json" "$tmp/en.json" || fail "JSON beside a Chinese scorecard differs"
 # What is noted is noted once, however many languages are written.
 cp -r "$tmp/zh" "$tmp/changed"
+rm "$tmp/changed/profile.json"
 sed -i 's/\("profile_sha256": *"\)[0-9a-f]\{8\}/\100000000/' "$tmp/changed/run.json"
 expect 0 zh report "$tmp/changed" --terminal --json "$tmp/both.json"
 says "验收标准 thousand-card 已不是"; one_line

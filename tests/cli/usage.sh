@@ -6,14 +6,14 @@ expect 0 "$ASSAY" --help
 prints "assay COMMAND"
 expect 0 "$ASSAY" --version
 prints "assay 0."
-for c in run list probe score report verify; do
+for c in run list probe score report compare verify gate baseline ledger; do
 	expect 0 "$ASSAY" $c --help
 	prints "Usage: assay $c"
 	prints "--help"
 done
 
 expect 3 "$ASSAY" rnu; says 'did you mean "run"'; one_line
-expect 3 "$ASSAY" frobnicate; says 'see assay --help'; one_line
+expect 3 "$ASSAY" xyzzy; says 'see assay --help'; one_line
 expect 3 "$ASSAY" run --bugdet quick; says 'did you mean --budget'; one_line
 expect 3 "$ASSAY" run --zzzz; says 'see assay run --help'; one_line
 expect 3 "$ASSAY" run --budg quick; says '--budget'; one_line   # abbreviations are refused

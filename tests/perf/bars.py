@@ -141,6 +141,12 @@ def score():
             times.append(time.perf_counter() - t)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         say("score + terminal, 1,000 x 8", f"{min(times):.2f} s, {peak:.0f} MiB peak (bars 2 s, 300 MB; journal {size / 1e6:.0f} MB, 120,000 readings)")
+        times = []
+        for _ in range(3):
+            t = time.perf_counter()
+            subprocess.run([ASSAY, "gate", run, "--baseline", run], stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - t)
+        say("gate of two, 1,000 x 8", f"{min(times):.2f} s (bar 3 s)")
 
 
 # --- many nodes, as ranks on this host ------------------------------------------------
@@ -213,7 +219,23 @@ def idle(family, timed):
     say(f"an idle rank, {family}", f"{max(shares):.2f} % of a core, {max(sizes):.0f} MB (bars 1 %, 30 MB; the worst of 4)")
 
 
-for part in (start_time, score, cluster, gemm, membw, fio):
+# --- the watch -------------------------------------------------------------------------
+
+def watch():
+    """A minute at ten times the usual pace with 125 peers, and what its log costs to read."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        peers = os.path.join(d, "peers")
+        with open(peers, "w") as f:
+            f.writelines(f"n{i:03}=127.0.0.1:1\n" for i in range(125))
+        run = subprocess.Popen([ASSAY, "watch", "--out", os.path.join(d, "w"), "--node", "n", "--period", "1",
+                                "--probe-every", "30", "--for", "60", "--peers", peers], stdout=subprocess.DEVNULL)
+        _, _, used = os.wait4(run.pid, 0)
+        cpu = (used.ru_utime + used.ru_stime) / 60
+        say("watch, a beat a second, 125 peers", f"{cpu:.2%} of a core, {used.ru_maxrss / 1024:.0f} MiB "
+            "(bars 1 %, 30 MB, at a beat in 10 s; with its probes)")
+
+
+for part in (start_time, score, watch, cluster, gemm, membw, fio):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:

@@ -73,6 +73,10 @@ static void h100_rates(struct harness *h)
 	assert_true(harness_param(r, "worst_of_tolerance") < 1);
 	assert_string_equal(harness_param_text(h, r, "blas"), "cublas");
 	assert_true(str_starts(harness_raw(h, "gemm-fp16.csv")->data, "window,calls,seconds"));
+	/* What the page draws below the rate. */
+	assert_non_null(strstr(harness_raw(h, "gemm-fp16.csv")->data,
+	                       "sm_mhz_mean,celsius,power_w_mean\n"));
+	assert_null(strstr(harness_raw(h, "gemm-fp16.csv")->data, "nan"));
 }
 
 /* Held back, queued work is timed the same whatever a call costs the host. */

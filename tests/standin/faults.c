@@ -46,6 +46,7 @@ static const char *const members[FAULTS] = {
 	[FAULT_NCCL_WRONG] = "rank op after every",
 	[FAULT_NCCL_ABSENT] = "rank",
 	[FAULT_NCCL_SLOW] = "mode factor",
+	[FAULT_SLOW_NIC] = "nic factor mode",
 };
 
 enum form { INT, LONG, REAL, BOOL, WORD };
@@ -64,6 +65,7 @@ static const struct {
 	PLACE("peer", INT, peer),
 	PLACE("link", INT, link),
 	PLACE("rank", INT, rank),
+	PLACE("nic", INT, rank),
 	PLACE("factor", REAL, factor),
 	PLACE("from_s", REAL, from_s),
 	PLACE("period_s", REAL, period_s),

@@ -94,6 +94,9 @@ nccl_result ncclGetUniqueId(nccl_id *id)
 	 * as is kept. */
 	const char *tmp = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 
+	/* A folder that all nodes see. */
+	if (getenv("ASSAY_STANDIN_MEET"))
+		tmp = getenv("ASSAY_STANDIN_MEET");
 	memset(id, 0, sizeof(*id));
 	snprintf(id->bytes, sizeof(id->bytes), "%.80s/assay-nccl-%d-%d", tmp ? tmp : "/tmp",
 	         getpid(), count++);
@@ -252,7 +255,21 @@ double hop_share(int from, int to)
 
 uint64_t this_node(void)
 {
-	return content_digest(node.id, strlen(node.id));
+	const char *uuid = node.cards[0].is.uuid;
+
+	return content_digest(uuid, strlen(uuid));
+}
+
+/* Bytes per ns that the card's share of its adapter has; 0: there is none to hold it up. */
+static double nic_rate(int card)
+{
+	int nic = node.nics ? card * node.nics / node.n_cards : 0;
+	double rate = node.nics * node.nic_gbps / 8 / node.n_cards;
+
+	for (struct fault *f = NULL; (f = fault_next(f, FAULT_SLOW_NIC, -1));)
+		if (f->rank < 0 || f->rank == nic)
+			rate *= f->factor;
+	return rate;
 }
 
 static struct arrival *arrival_of(const struct collective *x, int rank)
@@ -272,6 +289,7 @@ static void arrive(struct collective *x, double start)
 		memcpy(slot, from, x->from_bytes);
 	a->start = start;
 	a->rate = bus_rate(c);
+	a->nic = nic_rate(c->card->index);
 	a->node = this_node();
 	a->card = (uint64_t)c->card->index;
 	a->tag = tag;
@@ -285,6 +303,7 @@ static bool collective_ready(struct op *op, double *start)
 {
 	struct collective *x = op->data;
 	struct comm *c = x->comm;
+	bool others = false;
 
 	if (c->gone)
 		return true;
@@ -298,7 +317,12 @@ static bool collective_ready(struct op *op, double *start)
 		if (shared_get(&a->number) != x->number)
 			return false;
 		*start = fmax(*start, a->start);
+		others |= a->node != this_node();
 	}
+	/* The clocks of nodes agree: it is then here too. Otherwise each would catch up
+	 * while the other, waiting for it, went on. */
+	if (others)
+		host_now = fmax(host_now, *start);
 	return true;
 }
 
@@ -352,6 +376,25 @@ static bool agreed(const struct collective *x)
 	return true;
 }
 
+/* What goes in and out of the node of a rank: a ring for each of its adapters, all of
+ * them as slow as the slowest. */
+static double wire_rate(const struct collective *x, int rank)
+{
+	uint64_t which = arrival_of(x, rank)->node;
+	double least = INFINITY;
+	int cards = 0;
+
+	for (int r = 0; r < x->comm->ranks; r++) {
+		const struct arrival *a = arrival_of(x, r);
+
+		if (a->node != which)
+			continue;
+		cards++;
+		least = fmin(least, a->nic > 0 ? a->nic : INFINITY);
+	}
+	return cards * least;
+}
+
 static double collective_ns(const struct collective *x)
 {
 	double n = x->comm->ranks, rate = INFINITY, bytes = (double)x->to_bytes, share;
@@ -363,6 +406,9 @@ static double collective_ns(const struct collective *x)
 		bool near = a->node == b->node && a->node == this_node();
 
 		rate = fmin(rate, a->rate * (near ? hop_share((int)a->card, (int)b->card) : 1));
+		if (a->node != b->node)
+			rate = fmin(rate,
+			            fmin(wire_rate(x, r), wire_rate(x, (r + 1) % x->comm->ranks)));
 	}
 	if (x->kind == REDUCE_SCATTER)
 		bytes = (double)x->from_bytes;

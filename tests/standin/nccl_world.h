@@ -16,6 +16,7 @@
 struct arrival {
 	uint64_t number; /* of the op it is for, from 1; written last */
 	double start, rate;
+	double nic;          /* bytes per ns of the card's adapter; 0: any */
 	uint64_t node, card; /* whose it is */
 	uint64_t tag, bytes;
 	uint64_t shape; /* of the op: all must agree */

@@ -420,12 +420,25 @@ static void apply_hardware_faults(struct card *card)
 		card->is.links ? card->link_gbs * card->is.links : card->rate[RATE_PCIE];
 }
 
+static void read_nics(const cJSON *root)
+{
+	static const char *const known[] = {"count", "gbps", NULL};
+	const cJSON *nics = json_get(root, "nics");
+
+	check_members(nics, "nics", known);
+	node.nics = (int)json_number(nics, "count", 0);
+	node.nic_gbps = json_number(nics, "gbps", 200);
+	if (node.nics < 0 || node.nics > MAX_CARDS || !(node.nic_gbps > 0))
+		node_bad("nics: up to %d of a rate above zero", MAX_CARDS);
+}
+
 static void load_file(const char *path)
 {
 	static const char *const known[] = {
 		"id",     "driver",        "vbios",          "cuda",  "max_ptx", "nccl",
 		"cublas", "process_bytes", "memory_divisor", "costs", "noise",   "cards",
-		"count",  "achieved",      "nvlink",         "p2p",   "faults",  NULL};
+		"count",  "achieved",      "nvlink",         "p2p",   "faults",  "nics",
+		NULL};
 	struct json_doc doc = {0};
 	struct error err = {0};
 	const cJSON *root;
@@ -447,6 +460,7 @@ static void load_file(const char *path)
 	node.memory_divisor = json_number(root, "memory_divisor", 1024);
 	read_costs(root);
 	read_noise(root);
+	read_nics(root);
 	read_cards(root);
 	if (node.n_cards)
 		read_links(root);

@@ -143,7 +143,8 @@ struct card {
 	X(TF32_AS_FP32, "tf32_as_fp32")                                                            \
 	X(NCCL_WRONG, "nccl_wrong")                                                                \
 	X(NCCL_ABSENT, "nccl_absent")                                                              \
-	X(NCCL_SLOW, "nccl_slow")
+	X(NCCL_SLOW, "nccl_slow")                                                                  \
+	X(SLOW_NIC, "slow_nic")
 
 enum fault_kind {
 #define X(name, text) FAULT_##name,
@@ -180,6 +181,8 @@ struct node {
 	double memory_divisor;
 	double host_call_ns, poll_ns, first_call_ns, kernel_ns, copy_ns;
 	double flag_ns, chase_local_ns, chase_peer_ns, collective_ns;
+	int nics; /* RDMA adapters; 0: none, and other nodes are reached at any rate */
+	double nic_gbps;
 	bool nvswitch, p2p;
 	int links[MAX_CARDS][MAX_CARDS]; /* between two cards without a switch */
 	uint64_t seed;

@@ -78,6 +78,30 @@ static void put_card(const struct card *card)
 	put(folder, "max_link_width", "%d\n", card->pcie_max_width);
 }
 
+/* An adapter beside each card. */
+static void put_nic(int nic)
+{
+	char link[4096], device[128], folder[160];
+	double gbps = node.nic_gbps;
+
+	for (struct fault *f = NULL; (f = fault_next(f, FAULT_SLOW_NIC, -1));)
+		if ((f->rank < 0 || f->rank == nic) && strcmp(f->word, "trained") == 0)
+			gbps *= f->factor;
+	snprintf(device, sizeof(device), "/devices/pci0000:00/0000:%02x:00.1/infiniband/mlx5_%d",
+	         (unsigned)(0x17 + 0x13 * nic % 0xe0), nic);
+	snprintf(folder, sizeof(folder), "/sys%s/ports/1", device);
+	put(folder, "state", "4: ACTIVE\n");
+	put(folder, "phys_state", "5: LinkUp\n");
+	put(folder, "rate", "%g Gb/sec (4X HDR)\n", gbps);
+	put(folder, "link_layer", "InfiniBand\n");
+	snprintf(link, sizeof(link), "%s/sys/class/infiniband/mlx5_%d", root, nic);
+	make_folders(link);
+	snprintf(folder, sizeof(folder), "../..%s", device);
+	unlink(link);
+	if (symlink(folder, link) != 0)
+		node_bad("%s: %s", link, strerror(errno));
+}
+
 static bool pci_sees(const struct card *card)
 {
 	for (struct fault *f = NULL; (f = fault_next(f, FAULT_MISSING, card->index));)
@@ -97,6 +121,8 @@ int main(int argc, char **argv)
 	for (int c = 0; c < node.n_cards; c++)
 		if (pci_sees(&node.cards[c]))
 			put_card(&node.cards[c]);
+	for (int n = 0; n < node.nics; n++)
+		put_nic(n);
 	/* The switches of a board of eight. */
 	for (int s = 0; node.nvswitch && s < 4; s++) {
 		char folder[64];
