@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "cli/cli.h"
+#include "cli/evidence_cost.h"
 #include "cli/evidence_service.h"
 
 /* An option of EVIDENCE_OPTIONS and what reads it when it was given. */
@@ -18,6 +19,8 @@ static const struct source {
 	const char *option;
 	enum status (*read)(struct evidence *e, struct error *err);
 } sources[] = {
+	{"quote", evidence_quote},
+	{"bill", evidence_bill},
 	{"availability", evidence_availability},
 	{"causes", evidence_causes},
 	{"tickets", evidence_tickets},
