@@ -155,7 +155,7 @@ static enum status convert(struct sheet *s, struct error *err)
 
 static enum status read_more(struct sheet *s, struct error *err)
 {
-	size_t n;
+	size_t n = 0;
 	enum status st;
 
 	make_room(s, 4 * CHUNK);
