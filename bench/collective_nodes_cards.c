@@ -367,18 +367,28 @@ void nodes_cards_open(struct nodes_bench *b)
 	error_release(&err);
 }
 
-/* What a broken node still holds goes with the process. */
+/* Where a driver hangs, what it holds goes with the process. */
+static bool answers(const struct team *team)
+{
+	for (int i = 0; i < team->count; i++)
+		if (team->cards[i].out && team->cards[i].outcome == OUTCOME_TIMED_OUT)
+			return false;
+	return team->cards != NULL;
+}
+
 void nodes_cards_end(struct nodes_bench *b)
 {
+	struct collective *c = b->c;
 	struct error ignored = {0};
-	bool well;
+	enum status st = ST_OK;
 
-	if (!b->c || !b->c->rank)
+	if (!c || !answers(&c->team))
 		return;
-	well = !b->c->absent && !b->c->cut && !b->c->team.cuda.fault && !b->c->nccl.fault;
-	if (b->c->rank[0].comm)
-		take_step(b, abort_step, &(struct cards_step){0}, &ignored);
-	else if (well && take_step(b, free_step, &(struct cards_step){0}, &ignored) == ST_OK)
-		team_close(&b->c->team);
+	if (c->rank && c->rank[0].comm)
+		st = take_step(b, abort_step, &(struct cards_step){0}, &ignored);
+	if (st == ST_OK && c->rank)
+		st = take_step(b, free_step, &(struct cards_step){0}, &ignored);
+	if (st == ST_OK && answers(&c->team))
+		team_close(&c->team);
 	error_release(&ignored);
 }
