@@ -338,6 +338,7 @@ static enum status run_elastic(struct work *w, const struct result *torch)
 			r.line = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_no_time, "PyTorch", NULL);
 		else
 			fw_job_run(w->ctx, &job, &r.line, NULL);
+		r.line.backend = torch->line.backend;
 	}
 	return emit_both(w, &r, "fw_elastic_resume_s", "cpu_fw_elastic_resume_s", &r.line,
 	                 r.line.resume_s);

@@ -41,7 +41,7 @@ def packaged(names):
 
 def written(folder, names):
     for name in names:
-        found = re.search(r"^(?:__version__|__release__)\b[^=]*=\s*['\"]([^'\"]+)['\"]",
+        found = re.search(r"^(?:__version__|__release__)\b[^=]*=\s*['\"](\d[^'\"]*)['\"]",
                           text_of(os.path.join(folder, name)), re.M)
         if found:
             return found.group(1)

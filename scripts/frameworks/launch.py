@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 
-GRACE_S = 3  # the others of a job that lost a worker
+GRACE_S = 2  # the others of a job that lost a worker
 SHOWN = 300  # characters of a worker's last words
 
 

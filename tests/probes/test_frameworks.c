@@ -541,10 +541,15 @@ static void pytorch_of_this_machine(void **state)
 	assert_string_equal(
 		harness_param_text(h, harness_reading(h, "cpu_fw_pytorch_runs"), "backend"),
 		"gloo");
+	/* Debian 12: nothing against PyTorch, whose launcher is too old for its Python. */
+	if (str_starts(harness_param_text(h, harness_reading(h, "cpu_fw_pytorch_runs"), "version"),
+	               "1.13"))
+		harness_expect(h, "cpu_fw_elastic_resume_s", OUTCOME_NOT_MEASURED, "fw_launcher");
 	harness_release(h);
 	/* Asked for cards where the build has none: it says so. */
 	h = start("/usr/bin/python3");
 	harness_set(h, "device", "cuda");
+	harness_set(h, "elastic", "0");
 	h->ctx.deadline_ns = clock_now(&clock_system) + 3600 * NS_PER_S;
 	harness_run(h, ST_OK);
 	if (!harness_reading(h, "fw_pytorch_runs")->value)
