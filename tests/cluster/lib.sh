@@ -57,6 +57,17 @@ end_launcher() {
 	wait $launcher 2>/dev/null
 }
 
+# child_on I: pid of the child that measures on node I; waits for one.
+child_on() {
+	local pid
+	for _ in $(seq 600); do
+		for pid in $("$cluster/hosts" pids "$hosts" "$1"); do
+			tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 2p | grep -qx -- --child && echo "$pid" && return
+		done 2>/dev/null
+		sleep 0.05
+	done
+}
+
 # rank_on I: pid of assay itself on node I.
 rank_on() {
 	local pid
