@@ -17,7 +17,8 @@
 #include "score/suspects.h"
 
 #define HELLO_S 120
-#define CLOSE_S 10
+/* For MPI_Finalize, which many ranks on few cores take longer for. */
+#define CLOSE_S(ranks) (10 + (ranks) / 8.0)
 
 static void ignore(int number)
 {
@@ -196,9 +197,18 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 
 void run_leave(struct comm *comm, bool all_alive, int code, struct error *err)
 {
-	/* MPI_Finalize may be cut short by its deadline, and the process with it. */
+	/* MPI_Finalize may be cut short by its deadline, and the process with it; and a
+	 * launcher that ends its ranks in haste signals them when all is said. */
 	msg_speak(msg_reader());
 	cli_say_error(err);
-	cli_leave = cli_leave || comm->size > 1;
-	comm->ops->close(comm, all_alive, CLOSE_S, code);
+	if (comm->size > 1) {
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+		signal(SIGUSR2, SIG_IGN);
+		code = cli_signal ? 128 + cli_signal : code;
+		comm_tell_exit(code);
+		cli_leave = true;
+	}
+	comm->ops->close(comm, all_alive, CLOSE_S(comm->size), code);
 }

@@ -38,7 +38,8 @@ struct comm_request {
 enum status comm_open(struct comm **out, const struct comm_request *request, struct error *err);
 
 /* Under scripts/cluster/launch, on the first rank: writes the exit code to stderr as
- * "assay-exit N", since no launcher's own status can be trusted with it. */
+ * "assay-exit N", since no launcher's own status can be trusted with it; before the
+ * world is left and, where that comes to an end, once more. */
 void comm_tell_exit(int code);
 
 /* The world of one rank. */

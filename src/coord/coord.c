@@ -34,7 +34,7 @@ struct slot {
 	int lock; /* of the scratch directory, -1: none */
 	enum stage stage;
 	bool done;                    /* the child said it ended by itself */
-	bool broke;                   /* … but not well */
+	bool broke, waited;           /* … but not well; it waited in vain */
 	bool emitted[2][MAX_METRICS]; /* by reading_way */
 	/* Why it did not end well; reason.code NULL: it did, or was stopped. */
 	enum outcome outcome;
@@ -196,6 +196,8 @@ static void on_line(void *arg, const char *line, size_t len)
 	} else if (strcmp(kind, "done") == 0) {
 		s->done = true;
 		s->broke = strcmp(json_string(doc.root, "status", ""), status_name(ST_OK)) != 0;
+		s->waited =
+			strcmp(json_string(doc.root, "status", ""), status_name(ST_TIMEOUT)) == 0;
 	}
 	json_release(&doc);
 }
@@ -348,6 +350,8 @@ static void end_unit(struct coord *c, struct slot *s)
 	const struct proc_end *end = s->proc ? proc_result(s->proc) : NULL;
 	const struct company *company = s->unit->company;
 	bool well = s->done && !s->broke && end && !end->signal && end->exit_code == 0, failed;
+	/* Those that only answer the first one wait for nobody else. */
+	bool waited = s->waited && company && company->self;
 	struct error err = {0};
 
 	if (end && !well)
@@ -355,7 +359,8 @@ static void end_unit(struct coord *c, struct slot *s)
 		     child_outcome(&(struct ended){.name = s->unit->probe->name,
 		                                   .end = end,
 		                                   .at_work = at_fault(s),
-		                                   .broke = s->done && s->broke},
+		                                   .broke = s->done && s->broke,
+		                                   .waited_for = waited ? company->nodes[0] : NULL},
 		                   &c->arena, &s->reason));
 	/* Done only once its readings are saved: a resume must not skip it. Of a unit in
 	 * company the first node says so, which has them. */

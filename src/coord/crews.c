@@ -14,6 +14,9 @@
 #include "coord/rounds.h"
 #include "run/journal.h"
 
+#define STRAGGLE_S       10 /* for the others to end, once the first has said all */
+#define STRAGGLERS_NAMED 4
+
 /* The nodes of one unit; the first speaks for all. */
 struct crew {
 	int count;
@@ -24,7 +27,13 @@ struct crew {
 	char work[13];
 	int attempt, times;
 	bool given_up;
-	uint64_t seen[2][METRICS_MAX / 64]; /* metrics that came, by reading_way */
+	int64_t first_over_ns; /* when the first had said all; 0: not yet */
+	bool hurried;          /* the others were told to end */
+	/* Metrics that came: of a pair by reading_way, else by node, those about what
+	 * several nodes share as of the first. */
+	uint64_t (*seen)[METRICS_MAX / 64];
+	int told;       /* place of the node that the last reading was about */
+	bool told_some; /* … which may have more cards than were named */
 };
 
 /* One thing to do in the phase: a probe, for all nodes also about a path. */
@@ -224,6 +233,7 @@ static void begin_crew(struct leader *l, struct crew *crew, const int *ranks, in
 	crew->ranks = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->ranks));
 	crew->nodes = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->nodes));
 	crew->over = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->over));
+	crew->seen = arena_array(&c->arena, (size_t)count + 1, sizeof(*crew->seen));
 	for (int i = 0; i < count; i++) {
 		crew->ranks[i] = ranks[i];
 		crew->nodes[i] = l->members[ranks[i]].name;
@@ -312,12 +322,44 @@ static bool round_over(const struct crews *c)
 	return true;
 }
 
+/* The first speaks for all: once it has, a child that goes on is one that hangs, and
+ * nothing is lost with it. */
+static void hurry(struct leader *l, struct crew *crew)
+{
+	double scale = l->o->agent.deadline_scale,
+	       patience_s = STRAGGLE_S * (scale < 1 ? scale : 1);
+	int64_t since = crew->first_over_ns;
+	struct str names = {0};
+	int n = 0;
+
+	if (!since || crew->given_up || crew->hurried ||
+	    (double)(clock_now(&clock_system) - since) / 1e9 < patience_s)
+		return;
+	crew->hurried = true;
+	for (int i = 0; i < crew->count; i++) {
+		if (crew->over[i])
+			continue;
+		if (n++ < STRAGGLERS_NAMED)
+			str_addf(&names, "%s%s", n > 1 ? ", " : "", crew->nodes[i]);
+		wire_send(l->comm, crew->ranks[i], WIRE_CANCEL, crew->work, strlen(crew->work),
+		          NULL);
+	}
+	if (n)
+		leader_say(l,
+		           say(MSG_cluster_straggle, l->crews->tasks[l->crews->task].probe->name,
+		               crew->id, tmpf("%d", n), tmpf("%d", crew->count), str_text(&names)));
+	str_release(&names);
+}
+
 bool crews_step(struct leader *l)
 {
 	struct crews *c = l->crews;
 
-	if (!round_over(c))
+	if (!round_over(c)) {
+		for (int i = 0; i < c->n_current; i++)
+			hurry(l, &c->current[i]);
 		return true;
+	}
 	c->done += c->n_current;
 	c->n_current = 0;
 	if (c->again)
@@ -348,6 +390,8 @@ void crews_over(struct leader *l, struct member *m, const char *work)
 	if (strcmp(crew->work, work) != 0)
 		return;
 	crew->over[place_in(l, crew, m)] = true;
+	if (crew->over[0] && !crew->first_over_ns)
+		crew->first_over_ns = clock_now(&clock_system);
 	m->crew = NULL;
 }
 
@@ -394,6 +438,34 @@ static void hear(struct leader *l, const struct reading *r)
 		l->o->judge->on_reading(l->o->judge->arg, r);
 }
 
+/* Each node has its own: its cards, its links. The cluster and a path belong to all. */
+static bool is_of_node(const struct metric *m)
+{
+	return m->subject != SUBJECT_CLUSTER && m->subject != SUBJECT_PAIR &&
+	       m->subject != SUBJECT_PATH;
+}
+
+/* Which of the crew the reading is about; -1: none. Those of a node come together, and
+ * the nodes in turn. */
+static int place_named(struct crew *crew, const char *node)
+{
+	for (int i = 0; node && i < crew->count; i++) {
+		int at = (crew->told + i) % crew->count;
+
+		if (strcmp(crew->nodes[at], node) == 0)
+			return crew->told = at;
+	}
+	return -1;
+}
+
+/* That the first could not measure what all share says less than who was lost
+ * meanwhile: begun again, the unit would leave no trace of it. */
+static bool says_less(const struct metric *metric, const struct reading *r)
+{
+	return !is_of_node(metric) && metric->subject != SUBJECT_PAIR &&
+	       r->outcome == OUTCOME_NOT_MEASURED;
+}
+
 void crews_saw(struct leader *l, struct member *m, const struct reading *r)
 {
 	struct crew *crew = m->crew;
@@ -403,44 +475,73 @@ void crews_saw(struct leader *l, struct member *m, const struct reading *r)
 	if (!crew || !r->work || strcmp(crew->work, r->work) != 0)
 		return;
 	u = unit_of(l, crew, &company);
-	for (int i = 0; u.probe->metrics[i].name && i < METRICS_MAX; i++)
-		if (strcmp(u.probe->metrics[i].name, r->metric) == 0)
-			crew->seen[reading_way(&u, &u.probe->metrics[i], r)][i / 64] |= (uint64_t)1
-			                                                                << i % 64;
+	for (int i = 0; u.probe->metrics[i].name && i < METRICS_MAX; i++) {
+		const struct metric *metric = &u.probe->metrics[i];
+		int row;
+
+		if (strcmp(metric->name, r->metric) != 0 || says_less(metric, r))
+			continue;
+		row = is_of_node(metric) ? place_named(crew, r->node) : reading_way(&u, metric, r);
+		if (row >= 0 && is_of_node(metric))
+			crew->told_some = metric->subject != SUBJECT_NODE && r->subject.id &&
+			                  strcmp(r->subject.id, "*") != 0;
+		if (row >= 0)
+			crew->seen[row][i / 64] |= (uint64_t)1 << i % 64;
+	}
 	hear(l, r);
 }
 
-static void owe_crew(struct leader *l, const struct crew *crew, enum outcome outcome,
-                     const struct reason *reason)
+/* What ended a unit, and the place of the node where it happened. */
+struct fall {
+	int at;
+	enum outcome outcome;
+	const struct reason *reason;
+};
+
+static void owe_metric(struct leader *l, const struct crew *crew, int i, int row,
+                       const struct fall *fall)
 {
 	struct company company;
 	const struct unit u = unit_of(l, crew, &company);
-	const struct owed_by by = {.node = crew->nodes[0],
+	const struct metric *metric = &u.probe->metrics[i];
+	bool of_node = is_of_node(metric);
+	const struct owed_by by = {.node = crew->nodes[of_node ? row : 0],
 	                           .writer = crew->ranks[0],
 	                           .simulated = *l->o->agent.sys_root != '\0',
 	                           .arena = &l->crews->arena};
+	/* The others' own were well, and could not be measured without it. What all share
+	 * did break, and says who broke it: begun again without that node, it stays on
+	 * record. */
+	enum outcome outcome = of_node && row != fall->at ? OUTCOME_NOT_MEASURED : fall->outcome;
+	struct str line = {0};
+	struct reading r;
+
+	if ((crew->seen[row][i / 64] >> i % 64 & 1) &&
+	    !(of_node && row == crew->told && crew->told_some))
+		return;
+	owed_line(&line, &r, &by, &u, metric, of_node ? 0 : row, outcome, fall->reason);
+	hear(l, &r);
+	leader_store(l, line.data, line.len);
+	str_release(&line);
+}
+
+static void owe_crew(struct leader *l, const struct crew *crew, const struct fall *fall)
+{
+	struct company company;
+	const struct unit u = unit_of(l, crew, &company);
 
 	for (int i = 0; u.probe->metrics[i].name && i < METRICS_MAX; i++) {
 		const struct metric *metric = &u.probe->metrics[i];
+		int rows = is_of_node(metric) ? crew->count : unit_ways(&u, metric);
 
-		for (int way = 0; way < unit_ways(&u, metric); way++) {
-			struct str line = {0};
-			struct reading r;
-
-			if (crew->seen[way][i / 64] >> i % 64 & 1)
-				continue;
-			owed_line(&line, &r, &by, &u, metric, way, outcome, reason);
-			hear(l, &r);
-			leader_store(l, line.data, line.len);
-			str_release(&line);
-		}
+		for (int row = 0; row < rows; row++)
+			owe_metric(l, crew, i, row, fall);
 	}
 }
 
 /* The unit cannot be had any more: its children are ended, what they say is refused,
- * and what they did not say yet is owed for this reason. */
-static void give_up(struct leader *l, struct crew *crew, enum outcome outcome,
-                    const struct reason *reason)
+ * and what they did not say yet is owed. */
+static void give_up(struct leader *l, struct crew *crew, const struct fall *fall)
 {
 	crew->given_up = true;
 	str_addf(&l->crews->refused, "%s/%d ", crew->work, crew->attempt);
@@ -454,7 +555,7 @@ static void give_up(struct leader *l, struct crew *crew, enum outcome outcome,
 			wire_send(l->comm, crew->ranks[i], WIRE_CANCEL, crew->work,
 			          strlen(crew->work), NULL);
 	}
-	owe_crew(l, crew, outcome, reason);
+	owe_crew(l, crew, fall);
 }
 
 /* The others cannot go on without it. */
@@ -462,15 +563,17 @@ void crews_lost(struct leader *l, struct member *m, const struct reason *reason)
 {
 	struct crews *c = l->crews;
 	struct crew *crew = m->crew;
+	struct fall fall = {.outcome = OUTCOME_LOST, .reason = reason};
 
 	if (!crew)
 		return;
+	fall.at = place_in(l, crew, m);
 	m->crew = NULL;
-	crew->over[place_in(l, crew, m)] = true;
+	crew->over[fall.at] = true;
 	if (crew->given_up)
 		return;
 	c->again = c->tasks[c->task].probe->all_nodes && members_left(l) > 1;
-	give_up(l, crew, OUTCOME_LOST, reason);
+	give_up(l, crew, &fall);
 }
 
 /* It is done all the same: as of a node that works alone, what failed is not tried
@@ -481,14 +584,16 @@ void crews_broke(struct leader *l, struct member *m, const cJSON *o)
 	struct probe_ctx ctx = {.arena = &l->crews->arena};
 	enum outcome outcome;
 	struct reason reason;
+	struct fall fall;
 
 	if (!crew || crew->given_up || strcmp(crew->work, json_string(o, "work", "")) != 0 ||
 	    !outcome_parse(json_string(o, "outcome", ""), &outcome) || outcome == OUTCOME_MEASURED)
 		return;
 	reason_set(&ctx, &reason, MSG_crew_broke, m->name, json_string(o, "text", "?"));
+	fall = (struct fall){.at = place_in(l, crew, m), .outcome = outcome, .reason = &reason};
 	leader_say(l, say(MSG_cluster_broke, l->crews->tasks[l->crews->task].probe->name, crew->id,
 	                  reason.text));
-	give_up(l, crew, outcome, &reason);
+	give_up(l, crew, &fall);
 	if (outcome != OUTCOME_NOT_MEASURED && keeper_empty(&l->keeper))
 		l->o->store_work(l->o->store_arg, crew->work, NULL);
 }

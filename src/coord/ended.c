@@ -53,6 +53,11 @@ enum outcome child_outcome(const struct ended *e, struct arena *arena, struct re
 		because(MSG_child_deadline, e->name, seconds);
 		return OUTCOME_TIMED_OUT;
 	}
+	/* Its own node is well as far as it can tell. */
+	if (!end->signal && e->broke && e->waited_for) {
+		because(MSG_child_waited, e->name, e->waited_for);
+		return OUTCOME_NOT_MEASURED;
+	}
 	if (end->signal)
 		because(MSG_child_signal, e->name, strsignal(end->signal), last_words(end));
 	else if (e->broke)

@@ -11,6 +11,8 @@ struct ended {
 	const struct proc_end *end;
 	bool at_work; /* it measured, or had its card open: a hang is the hardware's */
 	bool broke;   /* it said itself that it broke off */
+	/* It broke off because no word of that node came; NULL: for another reason. */
+	const char *waited_for;
 };
 
 /* Of one that did not end well. The reason lives in the arena. */

@@ -43,9 +43,10 @@ prints() { case $out in *"$1"*) ;; *) fail "output lacks \"$1\": $out" ;; esac }
 prints_not() { case $out in *"$1"*) fail "output has \"$1\"" ;; esac }
 one_line() { [ "$(printf '%s\n' "$err" | wc -l)" = 1 ] || fail "not one line of error output: $err"; }
 
-# wait_until SECONDS command...: polls; a deadline, not a sleep for luck.
+# wait_until SECONDS command...: polls; a deadline, not a sleep for luck. A machine that
+# is busy with other things has a minute at least.
 wait_until() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + ($1 > ${WAIT_LEAST:-60} ? $1 : ${WAIT_LEAST:-60})))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1

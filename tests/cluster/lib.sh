@@ -21,18 +21,18 @@ sed 's/$/ slots=1/' "$hosts/names" >"$hosts/slots"
 launch() {
 	local mpi=$1 command
 	shift
-	command="timeout -k 5 100 mpirun.openmpi --hostfile $hosts/slots -np $count --map-by node --enable-recovery \
+	command="timeout -k 5 200 mpirun.openmpi --hostfile $hosts/slots -np $count --map-by node --enable-recovery \
 		--mca pml ob1 --mca btl self,tcp --mca plm_rsh_agent $hosts/rsh"
-	[ "$mpi" = openmpi ] || command="timeout -k 5 100 mpiexec.hydra -disable-auto-cleanup -f $hosts/names \
+	[ "$mpi" = openmpi ] || command="timeout -k 5 200 mpiexec.hydra -disable-auto-cleanup -f $hosts/names \
 		-ppn 1 -np $count -launcher ssh -launcher-exec $hosts/rsh"
 	TMPDIR=$tmp OMPI_MCA_btl_tcp_if_include=eth0 "$hosts/rsh" node0 \
 		"export TMPDIR=$tmp; $command $ASSAY $*" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	launcher=$!
 }
 
-# until FILE PATTERN: waits for a line, at most 60 s.
+# until FILE PATTERN: waits for a line, at most two minutes.
 until_line() {
-	for _ in $(seq 600); do
+	for _ in $(seq 1200); do
 		grep -q "$2" "$1" 2>/dev/null && return 0
 		sleep 0.1
 	done
@@ -55,6 +55,17 @@ end_launcher() {
 		kill -9 "$pid" 2>/dev/null
 	done
 	wait $launcher 2>/dev/null
+}
+
+# child_on I: pid of the child that measures on node I; waits for one.
+child_on() {
+	local pid
+	for _ in $(seq 600); do
+		for pid in $("$cluster/hosts" pids "$hosts" "$1"); do
+			tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 2p | grep -qx -- --child && echo "$pid" && return
+		done 2>/dev/null
+		sleep 0.05
+	done
 }
 
 # rank_on I: pid of assay itself on node I.

@@ -77,14 +77,7 @@ count=4
 dir=$tmp/broken
 launch openmpi run --nodes 4 --out "$dir" --only inventory,net --budget quick --set net.seconds=2
 until_line "$tmp/err" "6 of 6 pairs"
-child=
-for _ in $(seq 200); do
-	for pid in $("$cluster/hosts" pids "$hosts" 3); do
-		tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 2p | grep -qx -- --child && child=$pid
-	done 2>/dev/null
-	[ -z "$child" ] || break
-	sleep 0.05
-done
+child=$(child_on 3)
 sleep 0.5
 kill -SEGV "$child" || fail "no child on node3"
 wait $launcher

