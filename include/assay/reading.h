@@ -127,6 +127,7 @@ struct subject_end {
 	const char *card; /* UUID */
 	const char *nic;  /* device name */
 	int port;         /* 0: none */
+	int number;       /* display only: index of the card + 1; 0: not known */
 };
 
 struct subject {

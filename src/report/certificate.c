@@ -93,6 +93,8 @@ void clause_figure(struct str *out, const struct clause *x)
 
 	if (!x->shown) {
 		str_add(out, msg_format(MSG_clause_no_rule));
+	} else if (x->later) {
+		str_add(out, msg_format(MSG_clause_later));
 	} else if (f && (f->has_value || f->text)) {
 		if (f->verdict != VERDICT_PASS) {
 			words_subject(out, &f->subject, f->node);
@@ -289,7 +291,7 @@ static void waivers(struct str *out, const struct certificate *c)
 {
 	static const enum msg columns[] = {MSG_waiver_column, MSG_waiver_found, MSG_waiver_reason};
 
-	heading(out, MSG_waiver_title);
+	heading(out, MSG_waiver_heading);
 	if (!c->card->n_waivers) {
 		markdown_text(out, msg_format(MSG_waiver_none));
 		str_addc(out, '\n');

@@ -92,12 +92,12 @@ static void waivers(struct str *out, const struct certificate *c)
 
 	if (!c->card->n_waivers) {
 		str_add(out, "<section id=\"waivers\">");
-		element(out, "h2", msg_format(MSG_waiver_title));
+		element(out, "h2", msg_format(MSG_waiver_heading));
 		element(out, "p", msg_format(MSG_waiver_none));
 		str_add(out, "</section>\n");
 		return;
 	}
-	table(out, MSG_waiver_title, "waivers", columns, 3);
+	table(out, MSG_waiver_heading, "waivers", columns, 3);
 	for (int i = 0; i < c->card->n_waivers; i++) {
 		const struct waiver_result *w = &c->card->waivers[i];
 		struct str what = {0}, claim = {0}, why = {0};

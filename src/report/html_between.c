@@ -10,7 +10,7 @@
 #include "report/html_raw.h"
 #include "report/words.h"
 
-#define MOST_NODES 160 /* in a map; of more, the worst */
+#define MOST_NODES 512 /* in a map; of more, the worst */
 #define MOST_MAPS  6   /* of the insides of nodes */
 
 /* --- pairs ------------------------------------------------------------------------- */

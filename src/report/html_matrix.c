@@ -1,4 +1,6 @@
-/* Cells of one step are one path: fifteen thousand of them stay a small file. */
+/* Cells of one step are one path: fifteen thousand of them stay a small file. Of more, a
+ * row's cells of one step that lie side by side are one line, and values are told of those
+ * only that are worth a look: a quarter of a million pairs stay below 2 MB. */
 #include "report/html_matrix.h"
 
 #include <math.h>
@@ -14,6 +16,10 @@
 #define LEFT  110.0
 #define TOP   16.0
 #define STEPS 6
+
+#define FINE        160   /* names, beyond which cells are lines */
+#define FINE_STEPS  3     /* the steps whose values are told then */
+#define FINE_VALUES 20000 /* and how many at most */
 
 /* Shares of the median, the better way up, where the steps end. */
 static const double ends[STEPS - 1] = {0.5, 0.75, 0.9, 0.97, 1.03};
@@ -69,6 +75,34 @@ static void draw_cells(struct html *h, const struct matrix *m, double middle, do
 	}
 }
 
+/* In units of a cell. */
+static void draw_lines(struct html *h, const struct matrix *m, double middle, double side)
+{
+	str_addf(h->out, "<g class=\"fine\" transform=\"translate(%g %g) scale(%.5g)\">", LEFT,
+	         TOP + side / 2, side);
+	for (int step = 0; step < STEPS; step++) {
+		int row = -1, end = 0;
+
+		str_addf(h->out, "<path class=\"r%d\" d=\"", step);
+		for (int i = 0, n; i < m->n * m->n; i += n) {
+			int x = i % m->n, y = i / m->n;
+
+			for (n = 0; x + n < m->n && isfinite(m->value[i + n]) &&
+			            step_of(m, m->value[i + n], middle) == step;)
+				n++;
+			if (n && y != row)
+				str_addf(h->out, "M%d %dh%d", x, y, n);
+			else if (n)
+				str_addf(h->out, "m%d 0h%d", x - end, n);
+			row = n ? y : row;
+			end = n ? x + n : end;
+			n = n ? n : 1;
+		}
+		str_add(h->out, "\"/>");
+	}
+	str_add(h->out, "</g>");
+}
+
 static void draw_names(struct html *h, const struct matrix *m, double side)
 {
 	int every = side >= 11 ? 1 : (int)ceil(11 / side);
@@ -113,12 +147,19 @@ static void draw_key(struct html *h, const struct matrix *m, double middle)
 	str_add(h->out, "</p>");
 }
 
-static void add_values(struct html *h, const struct matrix *m)
+static void add_values(struct html *h, const struct matrix *m, double middle)
 {
+	int told = 0;
+
 	str_add(h->out, " data-m=\"");
-	for (int i = 0; i < m->n * m->n; i++)
-		if (isfinite(m->value[i]))
-			str_addf(h->out, "%d %.4g ", i, m->value[i]);
+	for (int i = 0; i < m->n * m->n; i++) {
+		if (!isfinite(m->value[i]))
+			continue;
+		if (m->n > FINE &&
+		    (step_of(m, m->value[i], middle) >= FINE_STEPS || told++ >= FINE_VALUES))
+			continue;
+		str_addf(h->out, "%d %.4g ", i, m->value[i]);
+	}
 	str_add(h->out, "\" data-names=\"");
 	for (int i = 0; i < m->n; i++) {
 		markup_text(h->out, m->name[i]);
@@ -149,9 +190,12 @@ void matrix_draw(struct html *h, const struct matrix *m, const char *title)
 	str_add(h->out, "\" aria-label=\"");
 	markup_text(h->out, tmpf("%s: %s", title, words));
 	str_addc(h->out, '"');
-	add_values(h, m);
+	add_values(h, m, middle);
 	str_addc(h->out, '>');
-	draw_cells(h, m, middle, side);
+	if (m->n > FINE)
+		draw_lines(h, m, middle, side);
+	else
+		draw_cells(h, m, middle, side);
 	draw_names(h, m, side);
 	str_add(h->out, "</svg>");
 	draw_key(h, m, middle);

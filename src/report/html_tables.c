@@ -55,6 +55,15 @@ static void reasons(struct html *h, const struct group_list *l, const char *id, 
 		html_note(h, say(MSG_and_more, words_count(l->left_out)));
 }
 
+static void note_cell(struct html *h, const char *note)
+{
+	struct str s = {0};
+
+	words_note(&s, note);
+	html_cell(h, str_text(&s));
+	str_release(&s);
+}
+
 static void literal(struct html *h)
 {
 	static const enum msg columns[] = {MSG_html_verdict, MSG_html_figure, MSG_html_limit,
@@ -77,7 +86,7 @@ static void literal(struct html *h)
 		html_cell(h, r->rule->limit);
 		html_number(h, (double)r->count[VERDICT_FAIL], words_count(r->count[VERDICT_FAIL]));
 		html_cell(h, r->rule->source);
-		html_cell(h, r->rule->note);
+		note_cell(h, r->rule->note);
 		str_addc(h->out, '\n');
 	}
 	if (any)
@@ -204,7 +213,7 @@ void html_view_rules(struct html *h)
 		                words_count(r->coverage.due)));
 		html_number(h, (double)r->count[VERDICT_FAIL], words_count(r->count[VERDICT_FAIL]));
 		html_cell(h, r->rule->source);
-		html_cell(h, r->rule->note);
+		note_cell(h, r->rule->note);
 		str_addc(h->out, '\n');
 	}
 	html_table_end(h);

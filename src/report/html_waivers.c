@@ -30,7 +30,7 @@ void html_view_waivers(struct html *h)
 
 	if (!h->card->n_waivers)
 		return;
-	html_section(h, "waivers", MSG_waiver_title);
+	html_section(h, "waivers", MSG_waiver_heading);
 	html_table_begin(h, &t);
 	for (int i = 0; i < h->card->n_waivers; i++)
 		row(h, &h->card->waivers[i]);

@@ -158,7 +158,7 @@ static void waivers(struct page *p)
 	if (!p->card->n_waivers)
 		return;
 	str_add(p->out, "\n## ");
-	markdown_text(p->out, msg_format(MSG_waiver_title));
+	markdown_text(p->out, msg_format(MSG_waiver_heading));
 	str_add(p->out, "\n\n");
 	row_of(p, columns, 3);
 	for (int i = 0; i < p->card->n_waivers; i++) {

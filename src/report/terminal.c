@@ -327,7 +327,7 @@ static void literal_fail(const struct page *p, const struct rule_result *r)
 	             words_count(r->coverage.due)));
 	if (r->rule->note) {
 		str_add(&s, "; ");
-		words_add(&s, r->rule->note);
+		words_note(&s, r->rule->note);
 	}
 	line(p, 4, s.data);
 	str_release(&s);

@@ -34,7 +34,15 @@ const char *words_shown(const char *text)
 static void end_of(struct str *out, const struct subject_end *e)
 {
 	words_add(out, e->node ? e->node : "?");
-	if (e->card || e->nic) {
+	if (e->card && e->number) {
+		struct str id = {0};
+
+		words_add(&id, e->card);
+		str_addf(out, " %s (", say(MSG_words_card, tmpf("%d", e->number - 1)));
+		words_cut(out, str_text(&id), ID_COLUMNS);
+		str_addc(out, ')');
+		str_release(&id);
+	} else if (e->card || e->nic) {
 		str_addc(out, ' ');
 		words_add(out, e->card ? e->card : e->nic);
 	}
@@ -340,6 +348,20 @@ void words_said(struct str *out, const struct reason *reason)
 }
 
 /* --- what a profile calls things ------------------------------------------------ */
+
+void words_note(struct str *out, const char *note)
+{
+	static const enum msg notes[] = {
+#define MSG(id, text) MSG_##id,
+#include "base/messages/notes.def"
+#undef MSG
+	};
+
+	for (size_t i = 0; note && i < sizeof(notes) / sizeof(*notes); i++)
+		if (strcmp(note, msg_text(LANGUAGE_EN, notes[i])) == 0)
+			note = msg_format(notes[i]);
+	words_add(out, note);
+}
 
 const char *words_title(const struct criterion_result *c)
 {

@@ -32,6 +32,9 @@ void words_range(struct str *out, const char *lo, const char *hi);
 void words_reason(struct str *out, const struct finding *f, const char *these);
 /* A reason in the language that is spoken. */
 void words_said(struct str *out, const struct reason *reason);
+/* The note of a rule, that of a built-in profile in the language that is spoken; NULL adds
+ * nothing. */
+void words_note(struct str *out, const char *note);
 /* The title of a criterion: that of the built-in profile in the language that is
  * spoken, another profile's own as it is written there. */
 const char *words_title(const struct criterion_result *criterion);

@@ -217,6 +217,24 @@ static void list_series(struct builder *b, const struct metric_set *metrics)
 		qsort(next[m] - x->series[m].n, (size_t)x->series[m].n, sizeof(*all), by_subject);
 }
 
+/* The journal names the cards of a link by UUID; a person looks for their numbers. */
+static void number_ends(struct builder *b)
+{
+	struct index *x = b->x;
+
+	for (int64_t i = 0; i < x->readings.count; i++) {
+		struct subject *s = (struct subject *)&x->readings.readings[i]->subject;
+
+		for (int e = 0; e < s->n_ends && b->node[i] >= 0; e++) {
+			struct key k = {s->ends[e].card, SUBJECT_CARD, b->node[i]};
+			uint32_t slot = k.id ? *key_slot(&b->subjects, &k) : 0;
+
+			if (slot && x->subjects[slot - 1].subject->index >= 0)
+				s->ends[e].number = x->subjects[slot - 1].subject->index + 1;
+		}
+	}
+}
+
 void index_build(struct index *x, struct arena *arena, struct rundir *run,
                  const struct metric_set *metrics)
 {
@@ -229,6 +247,7 @@ void index_build(struct index *x, struct arena *arena, struct rundir *run,
 	list_subjects(&b);
 	list_series(&b, metrics);
 	list_nodes(&b);
+	number_ends(&b);
 }
 
 const struct series *index_series(const struct index *x, const char *metric)

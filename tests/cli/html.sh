@@ -36,7 +36,28 @@ for page in fleet node; do
 	expect 0 /usr/bin/python3 "$tmp/check.py" "$tmp/$page.html"
 	echo "$page: $out, $(stat -c %s "$tmp/$page.html") bytes"
 done
+# The pairs of many nodes: each in one line of the map, values of those worth a look.
+"$tree/tests/perf/make_journal" 200 0 5 "$tmp/many" 200 >/dev/null || fail "make_journal"
+expect 0 "$ASSAY" report "$tmp/many" --html "$tmp/many.html"
+python3 - "$tmp/many.html" <<'PYTHON' || fail "the map of many pairs"
+import re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+paths = re.findall(r'<path class="r[0-5]" d="([^"]*)"', page)
+cells = set()
+for d in paths:
+    x = y = 0
+    for kind, a, b, n in re.findall(r"([Mm])(\d+) (\d+)h(\d+)", d):
+        x, y = (int(a), int(b)) if kind == "M" else (x + int(a), y)
+        for k in range(int(n)):
+            assert (x + k, y) not in cells, "a cell twice"
+            cells.add((x + k, y))
+        x += int(n)
+assert len(cells) == 200 * 199 and max(map(max, cells)) == 199, len(cells)
+assert all(a != b for a, b in cells)
+assert len(page) < 500000, len(page)
+PYTHON
 grep -q 'class="q0" d="M' "$tmp/node.html" || fail "the slow link is not in the map"
+grep -q 'card 2 (GPU-[^)]*) - node[^ ]* card 6 (GPU-\|card 2 (GPU-[^)]*) - [^ ]* card 6 (GPU-' "$tmp/node.html" || fail "a link without the numbers of its cards"
 grep -q '<section id="series"' "$tmp/fleet.html" && fail "a series without raw files"
 
 browser=$(command -v chromium || command -v chromium-browser) || skip "no chromium: $failures failures before"

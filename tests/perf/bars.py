@@ -149,6 +149,25 @@ def score():
         say("gate of two, 1,000 x 8", f"{min(times):.2f} s (bar 3 s)")
 
 
+def reports():
+    """All reports of a large cluster at once, and the map of the pairs of 512 nodes."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as d:
+        for name, size, formats in (("all reports, 1,000 x 8", ("1000", "8", "120"), ("html", "markdown", "csv", "json", "junit")),
+                                    ("heat map of 512 nodes", ("512", "0", "5", "512"), ("html",))):
+            run = os.path.join(d, "run" + size[0])
+            subprocess.run([os.path.join(perf, "make_journal"), *size[:3], run, *size[3:]], check=True, stdout=subprocess.DEVNULL)
+            files = [w for f in formats for w in ("--" + f, os.path.join(d, f))]
+            times = []
+            for _ in range(3):
+                t = time.perf_counter()
+                subprocess.run([ASSAY, "report", run, *files], check=True)
+                times.append(time.perf_counter() - t)
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            page = os.path.getsize(os.path.join(d, "html")) / 1e6
+            bars = "5 s, 500 MB, HTML 10 MB" if len(formats) > 1 else "HTML 2 MB"
+            say(name, f"{min(times):.2f} s, {peak:.0f} MiB peak, HTML {page:.2f} MB (bars {bars})")
+
+
 # --- many nodes, as ranks on this host ------------------------------------------------
 
 # As scripts/cluster/launch has them: a verdict is no reason to end the others in haste.
@@ -235,7 +254,7 @@ def watch():
             "(bars 1 %, 30 MB, at a beat in 10 s; with its probes)")
 
 
-for part in (start_time, score, watch, cluster, gemm, membw, fio):
+for part in (start_time, score, reports, watch, cluster, gemm, membw, fio):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:

@@ -2,7 +2,9 @@
  * A100 SXM4 80GB cards, written through the journal writer like a real run and
  * marked simulated, so that no scorecard of it can ever read ACCEPT.
  *
- *     make_journal NODES CARDS READINGS_PER_NODE DIR
+ *     make_journal NODES CARDS READINGS_PER_NODE DIR [PARTNERS]
+ *
+ * PARTNERS: rates over TCP, both ways, with so many other nodes for each.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,8 +198,58 @@ static enum status add_node(struct maker *m, int number, int cards, int readings
 	return st;
 }
 
-static enum status make(const char *dir, int nodes, int cards, int readings, char digest[65],
-                        struct error *err)
+static const struct figure pair_figure = {"net", "net_tcp_gbps", "Gb/s", BETTER_HIGHER,
+                                          92,    0.01,           NULL,   "{\"streams\":4}"};
+
+static enum status add_pair(struct maker *m, int from, int to, struct error *err)
+{
+	struct reading r = reading_init();
+	struct str line = {0};
+	enum status st;
+
+	str_clear(&m->time);
+	time_add_utc(&m->time, m->wall_ns += 3 * NS_PER_MS);
+	r.time = m->time.data;
+	r.node = tmpf("n%05d", from < to ? from : to);
+	r.phase = "pairs";
+	r.probe = pair_figure.probe;
+	r.subject.kind = SUBJECT_PAIR;
+	r.subject.id = tmpf("n%05d|n%05d", from, to);
+	r.subject.n_ends = 2;
+	r.subject.ends[0] = (struct subject_end){.node = tmpf("n%05d", from), .nic = "eth0"};
+	r.subject.ends[1] = (struct subject_end){.node = tmpf("n%05d", to), .nic = "eth0"};
+	r.metric = pair_figure.metric;
+	r.unit = pair_figure.unit;
+	r.better = pair_figure.better;
+	r.origin = ORIGIN_SIMULATED;
+	r.value_kind = VALUE_NUMBER;
+	r.value = drawn(m, &pair_figure);
+	r.params = pair_figure.params;
+	reading_format(&line, &r);
+	st = journal_append(m->journal, line.data, line.len, err);
+	str_release(&line);
+	return st;
+}
+
+/* Each with those that follow it, round the ring. */
+static enum status add_pairs(struct maker *m, int nodes, int partners, struct error *err)
+{
+	enum status st = ST_OK;
+
+	for (int n = 0; n < nodes; n++)
+		for (int k = 1; k <= partners / 2 && st == ST_OK; k++) {
+			st = add_pair(m, n + 1, (n + k) % nodes + 1, err);
+			if (st == ST_OK)
+				st = add_pair(m, (n + k) % nodes + 1, n + 1, err);
+		}
+	return st;
+}
+
+struct size {
+	int nodes, cards, readings, partners;
+};
+
+static enum status make(const char *dir, struct size size, char digest[65], struct error *err)
 {
 	const struct run_info info = {
 		.id = "00000000000000a1",
@@ -210,8 +262,8 @@ static enum status make(const char *dir, int nodes, int cards, int readings, cha
 		.profile = "a100-sxm4-80gb",
 		.budget = "standard",
 		.seed = "0123456789abcdef",
-		.expected_nodes = nodes,
-		.expected_cards = cards,
+		.expected_nodes = size.nodes,
+		.expected_cards = size.cards,
 	};
 	struct maker m = {.dir = dir, .wall_ns = 1796180645 * NS_PER_S};
 	enum status st = journal_create(&m.journal, dir, &info, err), closed;
@@ -219,8 +271,10 @@ static enum status make(const char *dir, int nodes, int cards, int readings, cha
 	if (st != ST_OK)
 		return st;
 	rng_seed(&m.rng, 1);
-	for (int n = 1; n <= nodes && st == ST_OK; n++)
-		st = add_node(&m, n, cards, readings, err);
+	for (int n = 1; n <= size.nodes && st == ST_OK; n++)
+		st = add_node(&m, n, size.cards, size.readings, err);
+	if (st == ST_OK)
+		st = add_pairs(&m, size.nodes, size.partners, err);
 	closed = journal_close(m.journal, st != ST_OK, digest, err);
 	str_release(&m.raw_name);
 	str_release(&m.time);
@@ -229,18 +283,23 @@ static enum status make(const char *dir, int nodes, int cards, int readings, cha
 
 int main(int argc, char **argv)
 {
-	int64_t numbers[3];
+	int64_t numbers[4] = {0};
 	struct error err = {0};
 	char digest[65];
 
-	for (int i = 0; i < 3; i++)
-		if (argc != 5 || !parse_int64(argv[i + 1], &numbers[i]) || numbers[i] < 0 ||
+	for (int i = 0; i < 4; i++) {
+		const char *word = i < 3 && argc > i + 1 ? argv[i + 1] : argc > 5 ? argv[5] : "0";
+
+		if (argc < 5 || argc > 6 || !parse_int64(word, &numbers[i]) || numbers[i] < 0 ||
 		    numbers[i] > 100000) {
-			fprintf(stderr, "usage: %s NODES CARDS READINGS_PER_NODE DIR\n", argv[0]);
+			fprintf(stderr, "usage: %s NODES CARDS READINGS_PER_NODE DIR [PARTNERS]\n",
+			        argv[0]);
 			return EXIT_USAGE;
 		}
-	if (make(argv[4], (int)numbers[0], (int)numbers[1], (int)numbers[2], digest, &err) !=
-	    ST_OK) {
+	}
+	if (make(argv[4],
+	         (struct size){(int)numbers[0], (int)numbers[1], (int)numbers[2], (int)numbers[3]},
+	         digest, &err) != ST_OK) {
 		fprintf(stderr, "%s\n", str_text(&err.text));
 		error_release(&err);
 		return EXIT_USAGE;
