@@ -27,6 +27,8 @@ launch() {
 		--mca pml ob1 --mca btl self,tcp --mca plm_rsh_agent $hosts/rsh"
 	[ "$mpi" = openmpi ] || command="timeout -k 5 200 mpiexec.hydra -disable-auto-cleanup -f $hosts/ranks \
 		-ppn 1 -np $count -launcher ssh -launcher-exec $hosts/rsh"
+	# Of the last run nothing is to be read any more.
+	: >"$tmp/out" 2>"$tmp/err"
 	TMPDIR=$tmp OMPI_MCA_btl_tcp_if_include=eth0 "$hosts/rsh" node$first \
 		"export TMPDIR=$tmp; $command $ASSAY $*" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	launcher=$!

@@ -7,6 +7,7 @@ victim=$((count * 3 / 5)) dir=$tmp/run
 
 hold $victim
 start=$SECONDS
+: >"$tmp/err"
 TMPDIR=$tmp "$hosts/rsh" node0 "exec '$source_dir/scripts/cluster/launch' --launcher openmpi --assay '$ASSAY' \
 	--rsh '$hosts/rsh' --limit 1200 '$hosts/names' -- run --out '$dir' --only inventory,jitter --budget quick \
 	--lost-after 60 --set jitter.seconds=0.05" >"$tmp/out" 2>"$tmp/err" </dev/null &
