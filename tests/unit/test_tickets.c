@@ -68,6 +68,9 @@ static void moments_carry_their_zone(void **state)
 	assert_int_equal(moment_parse("2027-02-29T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2100-02-29T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2026-13-01T00:00Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("2262-01-01T00:00Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("9999-12-31T23:59Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("0000-01-01T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2026-12-02T03:04:05", &ns), MOMENT_NO_ZONE);
 	assert_int_equal(moment_parse("2026-12-02", &ns), MOMENT_FORM);
 	assert_int_equal(moment_parse("2026-12-02T25:04:05Z", &ns), MOMENT_FORM);
