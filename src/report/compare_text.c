@@ -69,7 +69,7 @@ void compare_stand_words(struct str *out, const struct compare_row *row, int col
 	if (isfinite(cell->worst))
 		str_addf(out, ", %s", say(MSG_compare_worst, words_value(&rule, cell->worst)));
 	if (cell->origin != ORIGIN_MEASURED)
-		str_addf(out, ", %s", origin_name(cell->origin));
+		str_addf(out, ", %s", words_origin(cell->origin));
 	if (row->stands[column] != STAND_NONE)
 		str_addf(out, "; %s", stand_words(row->stands[column]));
 	if (cell->note)

@@ -9,6 +9,7 @@
 #include "report/head.h"
 #include "report/markup.h"
 #include "report/report_writers.h"
+#include "report/service_writers.h"
 #include "report/waived.h"
 #include "report/words.h"
 
@@ -223,6 +224,7 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	criteria(&p);
 	waivers(&p);
 	troubles(&p);
+	service_markdown(out, card, p.items);
 	untested(&p);
 	str_addc(out, '\n');
 	for (int i = 0; i < card->n_evidence; i++) {
