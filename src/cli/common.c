@@ -17,6 +17,7 @@
 #include "cli/evidence.h"
 #include "cli/evidence_kept.h"
 #include "import/import.h"
+#include "run/gated.h"
 
 /* --- metrics ------------------------------------------------------------------ */
 
@@ -147,6 +148,20 @@ static enum status gather_waivers(struct judged *j, const struct judge_request *
 	return st;
 }
 
+/* It decides nothing here, so that it cannot be read stops nothing. */
+static void take_gated(struct judged *j, const struct judge_request *request)
+{
+	struct gated *g = arena_alloc(&j->arena, sizeof(*g));
+	struct error why = {0};
+	enum status st = gated_read(g, &j->arena, j->run.path, j->run.digest, &why);
+
+	if (st == ST_OK)
+		j->card.gated = g;
+	else if (st != ST_NOTFOUND && !request->again)
+		log_note(MSG_gated_unreadable, GATED_FILE, str_text(&why.text));
+	error_release(&why);
+}
+
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
@@ -180,6 +195,8 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		               err);
 	j->card.evidence = files;
 	j->card.n_evidence = n_files;
+	if (st == ST_OK)
+		take_gated(j, request);
 	return st;
 }
 

@@ -7,6 +7,7 @@
 #include "base/msg.h"
 #include "base/unit.h"
 #include "report/blame.h"
+#include "report/readiness.h"
 #include "report/words.h"
 
 #define BANNERS 8
@@ -101,6 +102,8 @@ const char *const *head_banners(struct arena *arena, const struct scorecard *c)
 				: msg_format(MSG_banner_no_profile);
 	if (c->stage == RULE_PERIOD)
 		list[n++] = msg_format(MSG_banner_period);
+	if (c->gated)
+		list[n++] = arena_str(arena, gated_banner(c->gated));
 	return list;
 }
 
