@@ -271,7 +271,7 @@ def watch():
             "(bars 1 %, 30 MB, at a beat in 10 s; with its probes)")
 
 
-for part in (start_time, score, reports, watch, cluster, gemm, membw, fio):
+for part in (start_time, score, software, reports, watch, cluster, gemm, membw, fio):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:
