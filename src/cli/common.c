@@ -15,6 +15,7 @@
 #include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
+#include "cli/evidence_kept.h"
 #include "import/import.h"
 #include "run/gated.h"
 
@@ -184,9 +185,11 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	options.waivers = j->waivers.items;
 	options.n_waivers = j->waivers.n;
-	if (request->evidence)
+	if (request->evidence && evidence_given(request->evidence))
 		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
 		                   &n_files, err);
+	else
+		st = evidence_take_kept(&j->run, request->config_dir, &files, &n_files, err);
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);

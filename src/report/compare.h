@@ -105,6 +105,8 @@ void compare_same_words(struct str *out, const struct comparison *c);
 /* Whether two have it, and not the very same. */
 bool compare_row_tells(const struct comparison *c, const struct compare_row *row);
 const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … */
+/* "a, b and 3 more side by side", short-lived. */
+const char *compare_title(const struct comparison *c);
 /* "ACCEPT with 1 waiver" of a run; the title of an offer. */
 void compare_column_words(struct str *out, const struct compare_column *column);
 

@@ -82,7 +82,7 @@ void compare_markdown(struct str *out, const struct comparison *c)
 	struct str s = {0};
 
 	str_add(out, "# ");
-	markdown_text(out, say(MSG_compare_title, tmpf("%d", c->n_columns)));
+	markdown_text(out, compare_title(c));
 	str_add(out, "\n\n");
 	for (int i = 0; i < c->n_columns; i++) {
 		const struct compare_column *x = &c->columns[i];

@@ -107,9 +107,24 @@ const char *const *head_banners(struct arena *arena, const struct scorecard *c)
 	return list;
 }
 
+static const char *kind_said(const char *kind)
+{
+	static const struct {
+		const char *kind;
+		enum msg name;
+	} kinds[] = {{"quote", MSG_kind_quote},     {"bill", MSG_kind_bill},
+	             {"usage log", MSG_kind_usage}, {"watch", MSG_kind_watch},
+	             {"causes", MSG_kind_causes},   {"tickets", MSG_kind_tickets}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i].kind, kind) == 0)
+			return msg_format(kinds[i].name);
+	return words_shown(kind);
+}
+
 const char *head_evidence(const struct evidence_file *f)
 {
-	return say(MSG_evidence_file, words_shown(f->kind), words_shown(f->file), f->sha256);
+	return say(MSG_evidence_file, kind_said(f->kind), words_shown(f->file), f->sha256);
 }
 
 /* --- criteria --------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "report/markup.h"
 #include "report/readiness.h"
 #include "report/report_writers.h"
+#include "report/service_writers.h"
 #include "report/waived.h"
 #include "report/words.h"
 #include "run/gated.h"
@@ -288,6 +289,7 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	troubles(&p);
 	software(&p);
 	gate(&p);
+	service_markdown(out, card, p.items);
 	untested(&p);
 	str_addc(out, '\n');
 	for (int i = 0; i < card->n_evidence; i++) {
