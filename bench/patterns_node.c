@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cards.h"
+
 /* Beyond the time of measuring, for texts on their way. */
 #define SLACK_S 5
 
@@ -68,6 +70,10 @@ static void look_for_rdma(struct patterns_node *n)
 	if (verbs_open(&n->verbs, ctx->arena, ctx->lib_dir, &err) != ST_OK)
 		patterns_blame(ctx, &n->no_rdma, OUTCOME_NOT_MEASURED, MSG_rdma_no_library, node,
 		               str_text(&err.text));
+	if (n->verbs.lib.standin) {
+		ctx->simulated = true;
+		n->clock = standin_clock(ctx, &n->verbs.lib);
+	}
 	error_release(&err);
 }
 

@@ -83,6 +83,8 @@ struct rdma {
 	double point_s, seconds, others_s, silence_s, tcp_s;
 	const char *devices; /* named ones, or NULL: those of hardware */
 	struct verbs verbs;
+	/* Of what is measured: a double of libibverbs has its own. */
+	const struct clock_source *clock;
 	struct rdma_port *ports; /* ours that count */
 	int n_ports;
 	struct rdma_rail *rails;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cards.h"
 #include "stats/rng.h"
 
 #define PAGE 4096
@@ -64,6 +65,10 @@ static void look_for_ports(struct rdma *r)
 	if (verbs_open(&r->verbs, r->ctx->arena, r->ctx->lib_dir, &err) != ST_OK)
 		rdma_blame(r, &r->trouble, OUTCOME_NOT_MEASURED, MSG_rdma_no_library, node,
 		           str_text(&err.text));
+	if (r->verbs.lib.standin) {
+		r->ctx->simulated = true;
+		r->clock = standin_clock(r->ctx, &r->verbs.lib);
+	}
 	error_release(&err);
 }
 
