@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "cli/evidence_detail.h"
 #include "service/stamp.h"
 
 /* --- files ------------------------------------------------------------------------ */
@@ -27,8 +28,7 @@ static const char *text_of(const struct options *o, const char *name)
 }
 
 /* When the bill was what it is: now, or when its file was written. */
-static enum status bill_time(const struct options *o, const char *path, int64_t *as_of,
-                             struct error *err)
+enum status cost_as_of(const struct options *o, const char *path, int64_t *as_of, struct error *err)
 {
 	const char *given = text_of(o, "as-of");
 	struct stat info;
@@ -60,7 +60,7 @@ static enum status check_bill(struct cost_files *f, const struct options *o, con
 		.style = style && strcmp(style, "comma") == 0 ? DECIMAL_COMMA : DECIMAL_POINT,
 		.invoices = option_list(o, "invoice", &n),
 	};
-	enum status st = bill_time(o, request.path, &request.as_of, err);
+	enum status st = cost_as_of(o, request.path, &request.as_of, err);
 
 	if (st == ST_OK)
 		st = bill_check(&f->bill, &request, err);
@@ -202,6 +202,7 @@ enum status evidence_bill(struct evidence *e, struct error *err)
 		return st;
 	yuan = strcmp(b->currency, "CNY") == 0;
 	add_hidden(e, b, yuan);
+	e->readings[e->n_readings - 1].params = evidence_bill_params(e, b);
 	add_price(e, b, yuan);
 	if (b->month_open)
 		add(e, "bill", "bill_idle_share", NAN, ORIGIN_MEASURED, MSG_bill_open, b->open[0]);
