@@ -15,6 +15,7 @@
 #include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
+#include "cli/prices.h"
 #include "import/import.h"
 
 /* --- metrics ------------------------------------------------------------------ */
@@ -175,6 +176,8 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);
+	if (st == ST_OK && request->evidence)
+		st = prices_take(&j->card.prices, &j->arena, &j->run, request->evidence, err);
 	j->card.evidence = files;
 	j->card.n_evidence = n_files;
 	return st;

@@ -158,6 +158,8 @@ enum status evidence_quote(struct evidence *e, struct error *err)
 	add(e, "quote", "quote_gpu_hour_cny",
 	    yuan && quote_gpu_hour(&q, &hour) ? decimal_double(hour) : NAN, ORIGIN_DECLARED,
 	    yuan ? MSG_quote_no_hour : MSG_quote_not_yuan, q.currency);
+	add(e, "quote", "quote_support_terms", q.support_terms ? q.support_terms : NAN,
+	    ORIGIN_DECLARED, MSG_quote_no_support, NULL);
 	quote_release(&q);
 	return evidence_note_file(e, "quote", path, err);
 }

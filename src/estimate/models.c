@@ -48,6 +48,11 @@ double storage_utilisation(double step_s, double bytes_per_step, double read_byt
 	return step_s / (step_s + stall);
 }
 
+double price_of_1e9_tokens(double card_hour, double params, double tflops)
+{
+	return card_hour * FLOP_PER_TOKEN * params * 1e9 / (3.6e15 * tflops);
+}
+
 double ettr_of(double mttf_s, double write_s, double restart_s, double interval_s)
 {
 	return interval_s /

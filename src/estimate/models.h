@@ -33,6 +33,10 @@ double pipeline_bubble(double stages, double micro_batches);
 /* Share of time the cards compute when data is read ahead. */
 double storage_utilisation(double step_s, double bytes_per_step, double read_bytes_s);
 
+/* Price of 1e9 tokens: price x 6 N x 1e9 / (3.6e15 x TFLOP/s a card), with the price of a
+ * card for an hour. */
+double price_of_1e9_tokens(double card_hour, double params, double tflops);
+
 /* Daly: effective training time ratio of a job that fails every mttf_s, with
  * checkpoints of write_s every interval_s and restarts of restart_s. */
 double ettr_of(double mttf_s, double write_s, double restart_s, double interval_s);

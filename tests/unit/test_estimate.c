@@ -47,6 +47,17 @@ static void tokens_of_the_guides(void **state)
 	near(tokens_in(18, 70e9, 1000, 312, 1) / 1e12, 1.16, 0.006);
 }
 
+/* 4.9 yuan, 312 TFLOP/s of peak, MFU 0.45, ETTR 0.95: 875 card-hours for 1e9 tokens. */
+static void price_of_tokens(void **state)
+{
+	double tflops = 312 * 0.45 * 0.95;
+
+	(void)state;
+	near(price_of_1e9_tokens(1, 70e9, tflops), 875, 0.5);
+	near(price_of_1e9_tokens(4.9, 70e9, tflops), 4286, 2);
+	near(4.9 / tflops, 0.037, 0.0005);
+}
+
 /* --- models ----------------------------------------------------------------------------- */
 
 static void bandwidth_and_efficiency(void **state)
@@ -299,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_runs),
 		cmocka_unit_test(tokens_of_the_guides),
+		cmocka_unit_test(price_of_tokens),
 		cmocka_unit_test(bandwidth_and_efficiency),
 		cmocka_unit_test(storage_that_starves),
 		cmocka_unit_test(failures_and_checkpoints),
