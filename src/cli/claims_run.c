@@ -54,8 +54,10 @@ static void show(const struct testing *g, enum claim_verdict verdict, double dec
 	const char *said = tmpf("%s %s", floor ? ">=" : "<=", words_value(&rule, declared));
 
 	claim_say(c, x, verdict,
-	          say(MSG_claim_measured, said, measured_words(x),
-	              words_subjects(g->metric->subject, x->rate.subjects),
+	          say(isnan(x->shortfall) ? MSG_claim_measured_only
+	              : floor             ? MSG_claim_measured
+	                                  : MSG_claim_measured_above,
+	              said, measured_words(x), words_subjects(g->metric->subject, x->rate.subjects),
 	              tmpf("%.1f", 100 * fmax(x->shortfall, 0))));
 	if (x->class_3)
 		claim_say(c, x, verdict,
@@ -87,9 +89,13 @@ static void judge(struct testing *g)
 	enum claim_verdict verdict = compare(g, declared, floor);
 	enum claim_verdict shown = verdict;
 
-	x->shortfall = floor ? 1 - x->rate.value / declared : x->rate.value / declared - 1;
-	x->class_3 = floor && g->metric->better == BETTER_HIGHER && !x->s->figure.bad &&
-	             declared > 0 &&
+	if (x->s->figure.bad) {
+		claim_say(c, x, CLAIM_UNTESTABLE, say(MSG_claim_bad, measured_words(x)));
+		return;
+	}
+	if (declared > 0)
+		x->shortfall = floor ? 1 - x->rate.value / declared : x->rate.value / declared - 1;
+	x->class_3 = floor && g->metric->better == BETTER_HIGHER && declared > 0 &&
 	             (1 - best / declared >= CLASS_3_SHORT ||
 	              1 - x->rate.worst / declared >= CLASS_3_SHORT);
 	if (x->class_3)
@@ -192,6 +198,10 @@ void claims_against_run(struct claims *c, struct rundir *run)
 			continue;
 		x->tested = rate_of(&x->rate, &c->arena, &all, g.metric, x->quantity->stat,
 		                    x->quantity->sum);
+		/* Cards that nothing was heard of are none that reached it. */
+		if (x->tested && !x->quantity->sum && g.metric->subject == SUBJECT_CARD &&
+		    c->run_cards - x->rate.subjects > x->rate.without)
+			x->rate.without = c->run_cards - x->rate.subjects;
 		c->simulated = c->simulated || x->rate.origin == ORIGIN_SIMULATED;
 		if (x->tested)
 			judge(&g);

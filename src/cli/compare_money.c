@@ -159,8 +159,7 @@ static void own_model(struct money *m, struct money_column *x, struct comparison
 		str_add(&text, "; ");
 		msg_add(&text, MSG_compare_model_cost, money_text(cost.value), prices->currency,
 		        money_text(cost.lo), money_text(cost.hi));
-		compare_add_figure(c, tmpf("model_cost_%s", prices->currency), prices->currency,
-		                   BETTER_LOWER, origin, &cost);
+		compare_add_cost(c, prices->currency, origin, &cost);
 	}
 	x->model = arena_str(c->arena, str_text(&text));
 	str_release(&text);

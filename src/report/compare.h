@@ -97,6 +97,8 @@ enum status compare_add_offer(struct comparison *c, const char *name, const char
  * `figure` count), and prices of delivered work with what a unit of money buys. */
 void compare_add_figure(struct comparison *c, const char *metric, const char *unit,
                         enum better better, enum origin origin, const struct compare_cell *figure);
+void compare_add_cost(struct comparison *c, const char *currency, enum origin origin,
+                      const struct compare_cell *cost); /* of the buyer's own model */
 void compare_add_prices(struct comparison *c, const struct price_list *list);
 /* A part, at most COMPARE_PARTS; its lines are the caller's to fill. */
 struct compare_part *compare_part(struct comparison *c, const char *key, const char *title);

@@ -6,6 +6,23 @@
 
 #include "report/compare.h"
 
+/* What a price is of, as the unit of what money buys. */
+static const char *bought(const char *name)
+{
+	static const struct {
+		const char *name, *unit;
+	} units[] = {{"tflops_hour", "TFLOP/s h"},
+	             {"memory_gbs_hour", "GB/s h"},
+	             {"storage_gbs_hour", "GB/s h"},
+	             {"kiops_hour", "1,000 IOPS h"},
+	             {"1e9_tokens", "1e9 tokens"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(units[i].name, name) == 0)
+			return units[i].unit;
+	return name;
+}
+
 static const char *lower(const char *text)
 {
 	struct str s = {0};
@@ -39,6 +56,13 @@ static struct compare_cell turned(const struct compare_cell *price)
 		.value = 1 / price->value, .lo = 1 / price->hi, .hi = 1 / price->lo};
 }
 
+void compare_add_cost(struct comparison *c, const char *currency, enum origin origin,
+                      const struct compare_cell *cost)
+{
+	compare_add_figure(c, tmpf("model_cost_%s", lower(currency)), currency, BETTER_LOWER,
+	                   origin, cost);
+}
+
 void compare_add_prices(struct comparison *c, const struct price_list *list)
 {
 	const char *money = arena_str(c->arena, list->source ? lower(list->currency) : "");
@@ -52,7 +76,8 @@ void compare_add_prices(struct comparison *c, const struct price_list *list)
 		compare_add_figure(c, tmpf("price_%s_%s", line->name, money), list->currency,
 		                   BETTER_LOWER, line->origin, &price);
 		compare_add_figure(c, tmpf("%s_per_%s", line->name, money),
-		                   tmpf("1/%s", list->currency), BETTER_HIGHER, line->origin, &per);
+		                   tmpf("%s/%s", bought(line->name), list->currency), BETTER_HIGHER,
+		                   line->origin, &per);
 	}
 }
 
