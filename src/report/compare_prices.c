@@ -52,8 +52,10 @@ void compare_add_figure(struct comparison *c, const char *metric, const char *un
 /* What is delivered for one unit of money: the price turned round. */
 static struct compare_cell turned(const struct compare_cell *price)
 {
-	return (struct compare_cell){
-		.value = 1 / price->value, .lo = 1 / price->hi, .hi = 1 / price->lo};
+	return (struct compare_cell){.value = 1 / price->value,
+	                             .lo = 1 / price->hi,
+	                             .hi = 1 / price->lo,
+	                             .note = price->note};
 }
 
 void compare_add_cost(struct comparison *c, const char *currency, enum origin origin,
@@ -69,8 +71,10 @@ void compare_add_prices(struct comparison *c, const struct price_list *list)
 
 	for (int i = 0; i < list->n; i++) {
 		const struct price_line *line = &list->lines[i];
-		const struct compare_cell price = {
-			.value = line->value, .lo = line->lo, .hi = line->hi};
+		const struct compare_cell price = {.value = line->value,
+		                                   .lo = line->lo,
+		                                   .hi = line->hi,
+		                                   .note = arena_str(c->arena, line->metric)};
 		const struct compare_cell per = turned(&price);
 
 		compare_add_figure(c, tmpf("price_%s_%s", line->name, money), list->currency,

@@ -71,7 +71,7 @@ same "$(judged --vendor-report "$tmp/results-summary.jsonl" 2>/dev/null)" "state
 # Side by side: prices, the buyer's own model, and for which need.
 expect 0 "$ASSAY" compare "$tmp/a" "$tmp/b" --quote "a=$tmp/q.json" --quote "b=$tmp/half.json" --params 7B --tokens 140B \
 	--terminal --json "$tmp/c.json" --html "$tmp/c.html" --markdown "$tmp/c.md"
-prints "Your model: 7B parameters on 140B tokens" && prints "For which need" && prints "node of b will do"
+prints "Your model: 7B parameters on 140B tokens" && prints "For which need" && prints "of b will do: 8 cards"
 grep -q "For which need" "$tmp/c.md" && grep -q "For which need" "$tmp/c.html" || fail "needs are not in every report"
 python3 - "$tmp/c.json" "$source_dir/configs/schemas/comparison.schema.json" <<'PYTHON' || fail "comparison by price"
 import json, sys
