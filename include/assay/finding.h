@@ -201,6 +201,7 @@ struct price_list {
 	const struct price_line *lines;
 	int n;
 };
+struct gated;
 
 struct scorecard {
 	const char *profile; /* name */
@@ -251,6 +252,7 @@ struct scorecard {
 	const struct evidence_file *evidence;
 	int n_evidence;
 	struct price_list prices;
+	const struct gated *gated; /* what a gate said of this record (run/gated.h), or NULL */
 };
 
 const char *verdict_name(enum verdict verdict);

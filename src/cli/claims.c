@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/evidence.h"
+#include "cli/evidence_kept.h"
 #include "report/words.h"
 #include "score/accel.h"
 
@@ -106,6 +106,7 @@ static enum status take(struct claims *c, struct error *err)
 static enum status with_run(struct claims *c, const char *dir, const struct options *o,
                             struct error *err)
 {
+	const char *config_dir = option_text(o, "config-dir", NULL);
 	const struct evidence_file *files;
 	struct rundir run;
 	int n;
@@ -117,7 +118,8 @@ static enum status with_run(struct claims *c, const char *dir, const struct opti
 	if (run.state == JOURNAL_ALTERED || run.state == JOURNAL_UNREADABLE)
 		c->altered = arena_str(&c->arena, run.trouble);
 	c->run_cards = rates_cards(&run);
-	st = evidence_take(&run, o, option_text(o, "config-dir", NULL), &files, &n, err);
+	st = evidence_given(o) ? evidence_take(&run, o, config_dir, &files, &n, err)
+	                       : evidence_take_kept(&run, config_dir, &files, &n, err);
 	if (st == ST_OK)
 		claims_against_run(c, &run);
 	rundir_close(&run);

@@ -69,12 +69,20 @@ enum status money_check(const struct options *o, const char *const *names, int n
 }
 
 static enum status prices_of(struct price_list *list, struct comparison *c, const char *path,
-                             struct rundir *run, double params, struct error *err)
+                             const struct price_list *kept, struct rundir *run, double params,
+                             struct error *err)
 {
 	struct quote q;
 	enum status st;
 
 	*list = (struct price_list){0};
+	/* By the bill or quote that was kept with the run. */
+	if (!path && kept->source) {
+		list->source = arena_str(c->arena, kept->source);
+		list->currency = arena_str(c->arena, kept->currency);
+		list->card_hour = kept->card_hour;
+		prices_spread(list, c->arena, run, params);
+	}
 	if (!path)
 		return ST_OK;
 	st = quote_read(&q, path, err);
@@ -222,7 +230,7 @@ enum status money_take(struct money *m, struct comparison *c, const char *name, 
 		return error_set(err, ST_USAGE, MSG_estimate_quantity, "params",
 		                 option_text(m->o, "params", ""));
 	if (st == ST_OK)
-		st = prices_of(&prices, c, path, &j->run, params, err);
+		st = prices_of(&prices, c, path, &j->card.prices, &j->run, params, err);
 	if (st != ST_OK)
 		return st;
 	m->n++;

@@ -177,7 +177,7 @@ static double ours(const struct report *p, const char *metric, bool *simulated)
 	struct samples s = {0};
 	double middle;
 
-	for (int64_t i = 0; i < p->e->run->n_readings; i++) {
+	for (int64_t i = 0; p->e->run && i < p->e->run->n_readings; i++) {
 		const struct reading *r = &p->e->run->readings[i];
 
 		if (strcmp(r->metric, metric) != 0 || !is_compute(r) ||

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/cli.h"
 #include "estimate/estimate.h"
 #include "estimate/models.h"
@@ -38,21 +39,6 @@ bool prices_by_quote(struct price_list *list, struct arena *arena, const struct 
 	                            .currency = arena_str(arena, q->currency),
 	                            .card_hour = decimal_double(hour)};
 	return true;
-}
-
-bool prices_by_bill(struct price_list *list, const struct rundir *run)
-{
-	for (int64_t i = 0; i < run->n_readings; i++) {
-		const struct reading *r = &run->readings[i];
-
-		if (strcmp(r->metric, "bill_gpu_hour_cny") != 0 || r->outcome != OUTCOME_MEASURED ||
-		    r->value_kind != VALUE_NUMBER || !(r->value > 0))
-			continue;
-		*list = (struct price_list){
-			.source = "bill", .currency = "CNY", .card_hour = r->value};
-		return true;
-	}
-	return false;
 }
 
 /* What the work costs at a rate; the dearer end is that of the lower rate. */
@@ -106,35 +92,72 @@ void prices_spread(struct price_list *list, struct arena *arena, struct rundir *
 	list->lines = lines;
 }
 
-static double params_of(const struct options *o)
+/* --- from readings ------------------------------------------------------------------- */
+
+static const struct reading *reading_named(const struct rundir *run, const char *metric)
 {
+	for (int64_t i = run->n_readings; i-- > 0;)
+		if (strcmp(run->readings[i].metric, metric) == 0)
+			return &run->readings[i];
+	return NULL;
+}
+
+/* A member of the reading's parameters; NULL: none. `doc` is the caller's to release. */
+static const cJSON *param(struct json_doc *doc, const struct reading *r, const char *key)
+{
+	struct error ignored = {0};
+	enum status st = !r || !r->params ? ST_NOTFOUND
+	                                  : json_parse(doc, "params", r->params, strlen(r->params),
+	                                               JSON_STRICT, &ignored);
+
+	error_release(&ignored);
+	return st == ST_OK ? json_get(doc->root, key) : NULL;
+}
+
+static void by_bill(struct price_list *list, const struct rundir *run)
+{
+	const struct reading *r = reading_named(run, "bill_gpu_hour_cny");
+
+	if (r && r->outcome == OUTCOME_MEASURED && r->value_kind == VALUE_NUMBER && r->value > 0)
+		*list = (struct price_list){
+			.source = "bill", .currency = "CNY", .card_hour = r->value};
+}
+
+static void by_quote(struct price_list *list, struct arena *arena, const struct rundir *run)
+{
+	struct json_doc doc = {0};
+	double hour = cJSON_GetNumberValue(
+		param(&doc, reading_named(run, "quote_priced_share"), "card_hour"));
+
+	if (hour > 0)
+		*list = (struct price_list){
+			.source = "quote",
+			.currency = arena_str(arena, json_string(doc.root, "currency", "?")),
+			.card_hour = hour};
+	if (doc.root)
+		json_release(&doc);
+}
+
+static double projected_params(const struct rundir *run)
+{
+	struct json_doc doc = {0};
+	const char *text =
+		cJSON_GetStringValue(param(&doc, reading_named(run, "projected_days"), "params"));
 	double params = NAN;
 
-	for (int i = 0; o->rows[i].name; i++)
-		if (strcmp(o->rows[i].name, "params") == 0 && option_given(o, "params") &&
-		    !quantity_parse(option_text(o, "params", ""), &params))
-			params = NAN;
+	if (text && !quantity_parse(text, &params))
+		params = NAN;
+	if (doc.root)
+		json_release(&doc);
 	return params;
 }
 
-enum status prices_take(struct price_list *list, struct arena *arena, struct rundir *run,
-                        const struct options *o, struct error *err)
+void prices_take(struct price_list *list, struct arena *arena, struct rundir *run)
 {
-	const char *path = option_text(o, "quote", NULL);
-	struct quote q;
-	enum status st;
-
 	*list = (struct price_list){0};
-	if (!path)
-		return ST_OK;
-	if (!prices_by_bill(list, run)) {
-		st = quote_read(&q, path, err);
-		if (st != ST_OK)
-			return st;
-		prices_by_quote(list, arena, &q);
-		quote_release(&q);
-	}
+	by_bill(list, run);
+	if (!list->source)
+		by_quote(list, arena, run);
 	if (list->source)
-		prices_spread(list, arena, run, params_of(o));
-	return ST_OK;
+		prices_spread(list, arena, run, projected_params(run));
 }

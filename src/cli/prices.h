@@ -3,7 +3,6 @@
 #ifndef ASSAY_CLI_PRICES_H
 #define ASSAY_CLI_PRICES_H
 
-#include "cli/options.h"
 #include "cli/rates.h"
 
 struct quote;
@@ -11,15 +10,13 @@ struct quote;
 /* Whose tokens are priced where nobody says a model. */
 #define PRICES_PARAMS 70e9
 
-/* By --bill, else by --quote; source stays NULL where there is neither, or no price of a
- * card-hour in it. Lines and all, for the model of --params where the command has it. */
-enum status prices_take(struct price_list *list, struct arena *arena, struct rundir *run,
-                        const struct options *o, struct error *err);
+/* By the readings of a bill, else of a quote (src/cli/evidence_cost.c); source stays NULL
+ * where there is neither, or no price of a card-hour in it. Lines and all, for the model
+ * that was projected, else for one of PRICES_PARAMS. */
+void prices_take(struct price_list *list, struct arena *arena, struct rundir *run);
 
-/* Price of a card-hour by a quote; false: no GPU item by the hour. */
+/* By a quote alone; false: no GPU item by the hour. */
 bool prices_by_quote(struct price_list *list, struct arena *arena, const struct quote *q);
-/* By the readings of a bill (bill_gpu_hour_cny); false: none. */
-bool prices_by_bill(struct price_list *list, const struct rundir *run);
 
 /* Fills the lines of a list with a price; all from the arena. `params`: NaN: not said. */
 void prices_spread(struct price_list *list, struct arena *arena, struct rundir *run, double params);

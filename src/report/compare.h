@@ -10,6 +10,7 @@
 #include "assay/finding.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "score/score.h"
 
@@ -40,6 +41,12 @@ struct compare_row {
 	enum better better;
 	struct compare_cell *cells; /* one for each column */
 	enum compare_stand *stands;
+};
+
+/* Of the software of the runs, or the word of a gate: no figure. */
+struct compare_words {
+	const char *name;
+	const char **texts; /* of each column; NULL: it has none */
 };
 
 struct compare_column {
@@ -80,6 +87,8 @@ struct comparison {
 	int n_columns;
 	struct compare_row *rows;
 	int n_rows, cap_rows;
+	struct compare_words *words;
+	int n_words, cap_words;
 	struct compare_order *orders;
 	int n_orders;
 	const char *const *warnings; /* why they are hard to compare; ends with NULL */
@@ -120,8 +129,26 @@ void compare_same_words(struct str *out, const struct comparison *c);
 /* Whether two have it, and not the very same. */
 bool compare_row_tells(const struct comparison *c, const struct compare_row *row);
 const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … */
+/* "a, b and 3 more side by side", short-lived. */
+const char *compare_title(const struct comparison *c);
 /* "ACCEPT with 1 waiver" of a run; the title of an offer. */
 void compare_column_words(struct str *out, const struct compare_column *column);
+
+/* --- compare_software.c: parts of the formats below ---------------------------------------- */
+
+/* Of the column that is being added. */
+void compare_take_software(struct comparison *c, const struct scorecard *card);
+/* "the same on all: sw_* (12)"; nothing where there is none. */
+void compare_software_same(struct str *out, const struct comparison *c);
+/* The next row from there on that runs do not have alike; -1: no more. */
+int compare_software_next(const struct comparison *c, int from);
+void compare_software_markdown(struct str *out, const struct comparison *c);
+void compare_software_html(struct str *out, const struct comparison *c);
+void compare_software_json(struct json_out *j, const struct comparison *c);
+void compare_software_csv(struct str *out, const struct comparison *c);
+/* Cases of one column, and how many. */
+void compare_software_junit(struct str *out, const struct comparison *c, int column);
+int compare_software_count(const struct comparison *c, int column);
 
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8);
 void compare_json(struct str *out, const struct comparison *c);

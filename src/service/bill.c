@@ -18,23 +18,15 @@
 
 const int64_t bill_steps[BILL_STEPS] = {1, 60, 3600, 86400};
 
-static const struct {
-	const char *word;
-	bool hidden;
-} classes[] = {
-#define X(name, word, hidden) {#word, hidden},
+static const bool hidden_classes[] = {
+#define X(name, word, hidden) hidden,
 	BILL_CLASS_LIST(X)
 #undef X
 };
 
-const char *bill_class_word(enum bill_class class)
-{
-	return classes[class].word;
-}
-
 bool bill_class_hidden(enum bill_class class)
 {
-	return classes[class].hidden;
+	return hidden_classes[class];
 }
 
 struct reader {

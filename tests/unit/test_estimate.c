@@ -19,9 +19,8 @@ static void near(double got, double want, double tolerance)
 static void published_runs(void **state)
 {
 	(void)state;
-	/* Llama 65B: 2,048 A100, 380 tokens/s and card, 1.4T tokens: 20.8 days, MFU 0.48. */
-	near(mfu_of_rate(65e9, 380, 312), 0.48, 0.006);
-	near(training_days(65e9, 1.4e12, 2048, 312, mfu_of_rate(65e9, 380, 312), 1), 20.8, 0.05);
+	/* Llama 65B: 2,048 A100, 1.4T tokens, 380 tokens/s and card, which is MFU 0.475: 20.8 days. */
+	near(training_days(65e9, 1.4e12, 2048, 312, 6 * 65e9 * 380 / 312e12, 1), 20.8, 0.05);
 	/* Llama 2 70B: 1,720,320 A100-hours for 2T tokens. */
 	near(training_days(70e9, 2e12, 1000, 312, 0.435, 1), 71.7, 0.2);
 	near(training_days(70e9, 2e12, 1000, 312, 0.435, 1) * 24000, 1720320, 6000);
@@ -73,7 +72,6 @@ static void bandwidth_and_efficiency(void **state)
 	near(step_seconds(1, 0.5, 0), 1.5, 0);
 	near(step_seconds(1, 0.5, 0.25), 1.25, 1e-12);
 	near(gradient_bytes(70e9, 8, 4), 8.75e9, 1);
-	near(pipeline_bubble(8, 56), 0.125, 0);
 }
 
 static void storage_that_starves(void **state)
