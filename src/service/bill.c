@@ -24,6 +24,17 @@ static const bool hidden_classes[] = {
 #undef X
 };
 
+const char *bill_class_word(enum bill_class class)
+{
+	static const char *const words[] = {
+#define X(name, word, hidden) #word,
+		BILL_CLASS_LIST(X)
+#undef X
+	};
+
+	return words[class];
+}
+
 bool bill_class_hidden(enum bill_class class)
 {
 	return hidden_classes[class];
