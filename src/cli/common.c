@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/evidence.h"
 #include "cli/evidence_kept.h"
+#include "cli/prices.h"
 #include "import/import.h"
 #include "run/gated.h"
 
@@ -193,6 +194,8 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);
+	if (st == ST_OK)
+		prices_take(&j->card.prices, &j->arena, &j->run);
 	j->card.evidence = files;
 	j->card.n_evidence = n_files;
 	if (st == ST_OK)

@@ -26,7 +26,7 @@
 #define NAME_MOST    60 /* of a copy, so that it fits into an archive */
 
 /* Options that name files; the others are kept as texts. */
-static const char files_of[] = "availability|causes|tickets|quote|bill|usage";
+static const char files_of[] = "availability|causes|tickets|quote|bill|usage|vendor-report";
 
 static const struct option_row kept_rows[] = {
 	EVIDENCE_OPTIONS,
@@ -88,7 +88,10 @@ static const char *copy_name(struct keeper *k, const char *value)
 
 static int is_log(const struct dirent *entry)
 {
-	return str_ends(entry->d_name, HEARTBEAT_ENDING);
+	/* Of a run that was imported, what it takes to read it again. */
+	return str_ends(entry->d_name, HEARTBEAT_ENDING) ||
+	       strcmp(entry->d_name, "run.json") == 0 ||
+	       strcmp(entry->d_name, "readings.jsonl") == 0;
 }
 
 static enum status copy_logs(const char *from, const char *to, struct error *err)
