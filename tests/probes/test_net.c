@@ -109,14 +109,14 @@ static void a_named_interface_is_used_on_both_ends(void **state)
 	assert_int_equal(harness_count(h, "net_tcp_gbps"), 2);
 }
 
-/* Up to a hundred pings, as many as their time allows, each 5 ms there and back: half of
- * one is said, so that all of them fit into what passed, however slow the machine is. */
+/* Pings of 5 ms there and 5 ms back: half of one is said, so that all of them fit
+ * into the time that passed, however slow the machine is. */
 static void expect_halves(const struct pair *p, int64_t began_ns)
 {
 	const struct reading *r = pair_expect(p, "net_tcp_latency_us", 0, OUTCOME_MEASURED, NULL);
 	double passed_us = (double)(clock_now(&clock_system) - began_ns) / 1e3;
 
-	assert_true(r->stats[STAT_N] >= 1 && r->stats[STAT_N] <= 100);
+	assert_true(r->stats[STAT_N] >= 10 && r->stats[STAT_N] <= 100);
 	assert_true(r->value >= 5000);
 	assert_true(2 * r->stats[STAT_N] * r->stats[STAT_MIN] <= passed_us);
 }
@@ -348,7 +348,7 @@ static void a_stream_that_is_cut(void **state)
 
 static void freeze(struct pair *p, bool all)
 {
-	pair_set(p, "silence_s", "1");
+	pair_set(p, "silence_s", "0.3");
 	pair_set(p, "seconds", "1");
 	pair_relay(p,
 	           (struct relay){
@@ -379,7 +379,7 @@ static void figures_without_an_end_are_dropped(void **state)
 
 	/* To the first go a hello, 60 pongs, three frames of the first direction;
 	 * not the one that ends the second. */
-	pair_set(p, "silence_s", "1");
+	pair_set(p, "silence_s", "0.3");
 	pair_relay(p, (struct relay){.harm = HARM_MUTE, .after = (1 + 60 + 3) * 64});
 	pair_run(p);
 	pair_expect(p, "net_tcp_gbps", 0, OUTCOME_MEASURED, NULL);
