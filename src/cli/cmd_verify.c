@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -154,22 +155,10 @@ static int compare_made(const char *dir, const cJSON *manifest, const struct evi
 	return 0;
 }
 
-static const cJSON *listed(const cJSON *files, const char *name)
-{
-	const cJSON *f;
-
-	cJSON_ArrayForEach(f, files)
-	{
-		if (strcmp(json_string(f, "name", ""), name) == 0)
-			return f;
-	}
-	return NULL;
-}
-
 static int check_made(const char *dir, const struct json_doc *manifest, struct error *err)
 {
 	const char *stage = json_string(manifest->root, "stage", "delivery");
-	bool clauses = listed(json_get(manifest->root, "files"), CLAUSES_FILE) != NULL;
+	bool clauses;
 	struct evidence_made made = {0};
 	struct error trouble = {0};
 	struct str path = {0};
@@ -177,7 +166,8 @@ static int check_made(const char *dir, const struct json_doc *manifest, struct e
 	int code = EXIT_INCOMPLETE;
 	enum status st = evidence_tool(ours, &trouble);
 
-	path_join(&path, dir, CLAUSES_FILE);
+	/* What lies there is what the manifest names: check_files. */
+	clauses = access(path_join(&path, dir, CLAUSES_FILE), F_OK) == 0;
 	if (st == ST_OK)
 		st = evidence_make(&made, dir,
 		                   strcmp(stage, "period") == 0 ? RULE_PERIOD : RULE_DELIVERY,
@@ -224,6 +214,8 @@ static int verify_archive(const char *path, struct error *err)
 	struct str dir = {0};
 	int code = EXIT_INCOMPLETE;
 
+	/* Asked to end, it cleans up first; main tells the signal. */
+	cli_catch_signals();
 	str_addf(&dir, "%s/assay-verify.XXXXXX", base && *base ? base : "/tmp");
 	if (!mkdtemp(dir.data)) {
 		error_errno(err, dir.data, errno);

@@ -18,26 +18,23 @@
 
 const int64_t bill_steps[BILL_STEPS] = {1, 60, 3600, 86400};
 
-static const bool hidden_classes[] = {
-#define X(name, word, hidden) hidden,
+static const struct {
+	const char *word;
+	bool hidden;
+} classes[] = {
+#define X(name, word, hidden) {#word, hidden},
 	BILL_CLASS_LIST(X)
 #undef X
 };
 
 const char *bill_class_word(enum bill_class class)
 {
-	static const char *const words[] = {
-#define X(name, word, hidden) #word,
-		BILL_CLASS_LIST(X)
-#undef X
-	};
-
-	return words[class];
+	return classes[class].word;
 }
 
 bool bill_class_hidden(enum bill_class class)
 {
-	return hidden_classes[class];
+	return classes[class].hidden;
 }
 
 struct reader {

@@ -1,6 +1,6 @@
 #include "service/table.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "service/sheet.h"
 
@@ -19,17 +19,11 @@ static const char **copied(struct arena *arena, const char *const *texts, int n)
 static void add_row(struct csv *csv, const struct sheet *s, int *cap)
 {
 	if (csv->n_rows == *cap) {
-		int more = *cap ? 2 * *cap : 64;
-		const char ***rows = arena_array(&csv->arena, (size_t)more, sizeof(*rows));
-		int *lines = arena_array(&csv->arena, (size_t)more, sizeof(*lines));
-
-		if (csv->n_rows) {
-			memcpy(rows, csv->rows, (size_t)csv->n_rows * sizeof(*rows));
-			memcpy(lines, csv->lines, (size_t)csv->n_rows * sizeof(*lines));
-		}
-		csv->rows = rows;
-		csv->lines = lines;
-		*cap = more;
+		*cap = *cap ? 2 * *cap : 64;
+		csv->rows = reallocarray(csv->rows, (size_t)*cap, sizeof(*csv->rows));
+		csv->lines = reallocarray(csv->lines, (size_t)*cap, sizeof(*csv->lines));
+		if (!csv->rows || !csv->lines)
+			die_nomem();
 	}
 	csv->rows[csv->n_rows] = copied(&csv->arena, s->fields, s->n_columns);
 	csv->lines[csv->n_rows++] = (int)s->line;
