@@ -182,6 +182,8 @@ struct evidence_file {
 	int64_t bytes;
 };
 
+struct gated;
+
 struct scorecard {
 	const char *profile; /* name */
 	const char *profile_sha256;
@@ -230,6 +232,7 @@ struct scorecard {
 	enum overall overall_unwaived; /* without them; of a simulated run what it would be */
 	const struct evidence_file *evidence;
 	int n_evidence;
+	const struct gated *gated; /* what a gate said of this record (run/gated.h), or NULL */
 };
 
 const char *verdict_name(enum verdict verdict);

@@ -17,6 +17,7 @@
 #include "cli/evidence.h"
 #include "cli/evidence_kept.h"
 #include "import/import.h"
+#include "run/gated.h"
 
 /* --- metrics ------------------------------------------------------------------ */
 
@@ -147,10 +148,26 @@ static enum status gather_waivers(struct judged *j, const struct judge_request *
 	return st;
 }
 
+/* It decides nothing here, so that it cannot be read stops nothing. */
+static void take_gated(struct judged *j, const struct judge_request *request)
+{
+	struct gated *g = arena_alloc(&j->arena, sizeof(*g));
+	struct error why = {0};
+	enum status st = gated_read(g, &j->arena, j->run.path, j->run.digest, &why);
+
+	if (st == ST_OK)
+		j->card.gated = g;
+	else if (st != ST_NOTFOUND && !request->again)
+		log_note(MSG_gated_unreadable, GATED_FILE, str_text(&why.text));
+	error_release(&why);
+}
+
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
 	const struct evidence_file *files = NULL;
+	/* NULL in the end: the run is judged by itself. */
+	const struct options *papers = request->evidence;
 	int n_files = 0;
 	enum status st;
 
@@ -170,16 +187,18 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	options.waivers = j->waivers.items;
 	options.n_waivers = j->waivers.n;
-	if (request->evidence && evidence_given(request->evidence))
-		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
-		                   &n_files, err);
+	if (papers && evidence_given(papers))
+		st = evidence_take(&j->run, papers, request->config_dir, &files, &n_files, err);
 	else
-		st = evidence_take_kept(&j->run, request->config_dir, &files, &n_files, err);
+		st = evidence_take_kept(&j->run, request->config_dir, &papers, &files, &n_files,
+		                        err);
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);
 	j->card.evidence = files;
 	j->card.n_evidence = n_files;
+	if (st == ST_OK)
+		take_gated(j, request);
 	return st;
 }
 

@@ -11,21 +11,6 @@ double training_days(double params, double tokens, double cards, double peak_tfl
 	return FLOP_PER_TOKEN * params * tokens / (cards * peak_tflops * TERA * mfu * ettr * 86400);
 }
 
-double mfu_of_rate(double params, double tokens_per_s, double peak_tflops)
-{
-	return FLOP_PER_TOKEN * params * tokens_per_s / (peak_tflops * TERA);
-}
-
-double tokens_in(double days, double params, double cards, double peak_tflops, double mfu)
-{
-	return days * 86400 * cards * peak_tflops * TERA * mfu / (FLOP_PER_TOKEN * params);
-}
-
-double interconnect_efficiency(double gbs, double share, double at_gbs)
-{
-	return 1 / (1 + share * at_gbs / gbs);
-}
-
 double step_seconds(double compute_s, double transfer_s, double overlap)
 {
 	return compute_s + fmax(0, transfer_s - overlap * compute_s);
@@ -34,11 +19,6 @@ double step_seconds(double compute_s, double transfer_s, double overlap)
 double gradient_bytes(double params, double tensor, double pipeline)
 {
 	return 2 * 2 * params / (tensor * pipeline);
-}
-
-double pipeline_bubble(double stages, double micro_batches)
-{
-	return (stages - 1) / micro_batches;
 }
 
 double storage_utilisation(double step_s, double bytes_per_step, double read_bytes_s)

@@ -10,6 +10,7 @@
 #include "assay/finding.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "score/score.h"
 
@@ -42,6 +43,12 @@ struct compare_row {
 	enum compare_stand *stands;
 };
 
+/* Of the software of the runs, or the word of a gate: no figure. */
+struct compare_words {
+	const char *name;
+	const char **texts; /* of each column; NULL: it has none */
+};
+
 struct compare_column {
 	const char *name, *title;
 	bool offer;
@@ -67,6 +74,8 @@ struct comparison {
 	int n_columns;
 	struct compare_row *rows;
 	int n_rows, cap_rows;
+	struct compare_words *words;
+	int n_words, cap_words;
 	struct compare_order *orders;
 	int n_orders;
 	const char *const *warnings; /* why they are hard to compare; ends with NULL */
@@ -100,6 +109,22 @@ const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … 
 const char *compare_title(const struct comparison *c);
 /* "ACCEPT with 1 waiver" of a run; the title of an offer. */
 void compare_column_words(struct str *out, const struct compare_column *column);
+
+/* --- compare_software.c: parts of the formats below ---------------------------------------- */
+
+/* Of the column that is being added. */
+void compare_take_software(struct comparison *c, const struct scorecard *card);
+/* "the same on all: sw_* (12)"; nothing where there is none. */
+void compare_software_same(struct str *out, const struct comparison *c);
+/* The next row from there on that runs do not have alike; -1: no more. */
+int compare_software_next(const struct comparison *c, int from);
+void compare_software_markdown(struct str *out, const struct comparison *c);
+void compare_software_html(struct str *out, const struct comparison *c);
+void compare_software_json(struct json_out *j, const struct comparison *c);
+void compare_software_csv(struct str *out, const struct comparison *c);
+/* Cases of one column, and how many. */
+void compare_software_junit(struct str *out, const struct comparison *c, int column);
+int compare_software_count(const struct comparison *c, int column);
 
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8);
 void compare_json(struct str *out, const struct comparison *c);

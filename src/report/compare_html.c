@@ -190,6 +190,7 @@ enum status compare_html(struct str *out, const struct comparison *c, struct err
 	columns(out, c);
 	orders(out, c);
 	figures(out, c);
+	compare_software_html(out, c);
 	str_add(out, "</main>\n<script type=\"application/json\" id=\"names\">[]</script>\n");
 	return st == ST_OK ? html_page_end(out, err) : st;
 }

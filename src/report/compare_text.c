@@ -198,6 +198,32 @@ void compare_same_words(struct str *out, const struct comparison *c)
 	words_names(out, names, n);
 }
 
+/* Words that differ, and in one line those that do not. */
+static void software_lines(const struct page *p)
+{
+	struct str same = {0};
+
+	if (!p->c->n_words)
+		return;
+	str_addf(p->out, "\n  %s\n", msg_format(MSG_compare_software));
+	for (int i = compare_software_next(p->c, 0); i >= 0;
+	     i = compare_software_next(p->c, i + 1)) {
+		const struct compare_words *row = &p->c->words[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(row->name));
+		for (int k = 0; k < p->c->n_columns; k++)
+			if (row->texts[k])
+				named(p, p->c->columns[k].name, words_shown(row->texts[k]));
+	}
+	compare_software_same(&same, p->c);
+	if (same.len) {
+		str_addc(p->out, '\n');
+		line(p, 2, same.data);
+	}
+	str_release(&same);
+}
+
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8)
 {
 	struct str text = {0}, same = {0};
@@ -225,6 +251,7 @@ enum status compare_text(struct str *out, const struct comparison *c, int width,
 			str_release(&s);
 		}
 	}
+	software_lines(&p);
 	str_addc(&text, '\n');
 	compare_same_words(&same, c);
 	if (same.len)
@@ -333,6 +360,7 @@ void compare_json(struct str *out, const struct comparison *c)
 		json_object_end(&j);
 	}
 	json_array_end(&j);
+	compare_software_json(&j, c);
 	json_object_end(&j);
 	str_addc(out, '\n');
 }
@@ -365,4 +393,5 @@ void compare_csv(struct str *out, const struct comparison *c)
 			csv_next_text(out, cell->note);
 			str_add(out, "\r\n");
 		}
+	compare_software_csv(out, c);
 }

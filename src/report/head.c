@@ -7,6 +7,7 @@
 #include "base/msg.h"
 #include "base/unit.h"
 #include "report/blame.h"
+#include "report/readiness.h"
 #include "report/words.h"
 
 #define BANNERS 8
@@ -101,6 +102,8 @@ const char *const *head_banners(struct arena *arena, const struct scorecard *c)
 				: msg_format(MSG_banner_no_profile);
 	if (c->stage == RULE_PERIOD)
 		list[n++] = msg_format(MSG_banner_period);
+	if (c->gated)
+		list[n++] = arena_str(arena, gated_banner(c->gated));
 	return list;
 }
 
@@ -109,9 +112,13 @@ static const char *kind_said(const char *kind)
 	static const struct {
 		const char *kind;
 		enum msg name;
-	} kinds[] = {{"quote", MSG_kind_quote},     {"bill", MSG_kind_bill},
-	             {"usage log", MSG_kind_usage}, {"watch", MSG_kind_watch},
-	             {"causes", MSG_kind_causes},   {"tickets", MSG_kind_tickets}};
+	} kinds[] = {{"quote", MSG_kind_quote},
+	             {"bill", MSG_kind_bill},
+	             {"usage log", MSG_kind_usage},
+	             {"watch", MSG_kind_watch},
+	             {"vendor report", MSG_kind_vendor_report},
+	             {"causes", MSG_kind_causes},
+	             {"tickets", MSG_kind_tickets}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)

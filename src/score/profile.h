@@ -146,6 +146,4 @@ struct profile {
 	char sha256[SHA256_HEX];
 };
 
-const char *scope_name(enum scope scope);
-
 #endif

@@ -19,9 +19,8 @@ static void near(double got, double want, double tolerance)
 static void published_runs(void **state)
 {
 	(void)state;
-	/* Llama 65B: 2,048 A100, 380 tokens/s and card, 1.4T tokens: 20.8 days, MFU 0.48. */
-	near(mfu_of_rate(65e9, 380, 312), 0.48, 0.006);
-	near(training_days(65e9, 1.4e12, 2048, 312, mfu_of_rate(65e9, 380, 312), 1), 20.8, 0.05);
+	/* Llama 65B: 2,048 A100, 1.4T tokens, 380 tokens/s and card, which is MFU 0.475: 20.8 days. */
+	near(training_days(65e9, 1.4e12, 2048, 312, 6 * 65e9 * 380 / 312e12, 1), 20.8, 0.05);
 	/* Llama 2 70B: 1,720,320 A100-hours for 2T tokens. */
 	near(training_days(70e9, 2e12, 1000, 312, 0.435, 1), 71.7, 0.2);
 	near(training_days(70e9, 2e12, 1000, 312, 0.435, 1) * 24000, 1720320, 6000);
@@ -33,36 +32,15 @@ static void published_runs(void **state)
 	near(training_days(100e9, 2e12, 1, 312, 0.5, 1) / 365, 244, 0.5);
 }
 
-/* What the guides' runs can contain. */
-static void tokens_of_the_guides(void **state)
-{
-	(void)state;
-	near(tokens_in(180, 100e9, 1, 312, 0.5) / 1e9, 4.0, 0.05);
-	near(tokens_in(220, 100e9, 1, 312, 0.5) / 1e9, 4.9, 0.05);
-	near(tokens_in(14, 100e9, 1000, 312, 0.45) / 1e12, 0.28, 0.005);
-	near(tokens_in(21, 100e9, 1000, 312, 0.45) / 1e12, 0.42, 0.005);
-	near(tokens_in(18, 70e9, 1000, 312, 0.40) / 1e12, 0.46, 0.005);
-	near(tokens_in(18, 70e9, 1000, 312, 0.45) / 1e12, 0.52, 0.005);
-	near(tokens_in(18, 70e9, 1000, 312, 0.50) / 1e12, 0.58, 0.005);
-	near(tokens_in(18, 70e9, 1000, 312, 1) / 1e12, 1.16, 0.006);
-}
-
 /* --- models ----------------------------------------------------------------------------- */
 
 static void bandwidth_and_efficiency(void **state)
 {
-	static const struct {
-		double gbs, e;
-	} rows[] = {{300, 0.91}, {200, 0.87}, {100, 0.77}, {50, 0.63}, {25, 0.46}};
-
 	(void)state;
-	for (int i = 0; i < 5; i++)
-		near(interconnect_efficiency(rows[i].gbs, 0.099, 300), rows[i].e, 0.005);
 	near(step_seconds(1, 0.5, 1), 1, 0);
 	near(step_seconds(1, 0.5, 0), 1.5, 0);
 	near(step_seconds(1, 0.5, 0.25), 1.25, 1e-12);
 	near(gradient_bytes(70e9, 8, 4), 8.75e9, 1);
-	near(pipeline_bubble(8, 56), 0.125, 0);
 }
 
 static void storage_that_starves(void **state)
@@ -298,7 +276,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_runs),
-		cmocka_unit_test(tokens_of_the_guides),
 		cmocka_unit_test(bandwidth_and_efficiency),
 		cmocka_unit_test(storage_that_starves),
 		cmocka_unit_test(failures_and_checkpoints),
