@@ -286,8 +286,8 @@ static void a_lost_node_leaves_the_others_blameless(void **state)
 	assert_int_equal(cards_of(d, "n0", "rows_ms", "not_measured"), 1);
 	/* What belongs to all: that it broke is on record, and who broke it. */
 	assert_int_equal(cards_of(d, "n0", "rows_all", "lost"), 1);
-	assert_int_equal(count(&d->lines, "\n"), 5);
-	assert_int_equal(count(&d->lines, "n1 was lost in phase groups: silent"), 5);
+	assert_int_equal(count(&d->lines, "\n"), 6);
+	assert_int_equal(count(&d->lines, "n1 was lost in phase groups: silent"), 6);
 	/* One node alone is no company: it is not begun again. */
 	node_over(d, 0, order_to(d, 0)->text);
 	assert_false(crews_step(&d->l));
