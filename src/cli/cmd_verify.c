@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -121,35 +122,78 @@ static int check_files(const char *dir, const struct json_doc *manifest, struct 
 	return 0;
 }
 
-/* Judged again. Another build may word or round otherwise: then the verdict counts. */
-static int check_scorecard(const char *dir, const struct json_doc *manifest, struct error *err)
+/* Whether what was made anew is the file in the archive; unreadable is false. */
+static bool is_same(const char *dir, const char *name, const struct str *made)
 {
-	const char *was = json_string(manifest->root, "verdict", "?"), *now = "?";
-	const cJSON *tool = json_get(manifest->root, "tool");
-	struct str card = {0}, kept = {0}, path = {0};
-	char ours[SHA256_HEX];
-	int code = EXIT_INCOMPLETE;
-	bool same;
+	struct str kept = {0}, path = {0};
+	bool same = file_read(&kept, path_join(&path, dir, name), (size_t)1 << 30, NULL) == ST_OK &&
+	            made->len == kept.len && memcmp(made->data, kept.data, kept.len) == 0;
 
-	if (evidence_tool(ours, err) != ST_OK ||
-	    file_read(&kept, path_join(&path, dir, "scorecard.json"), (size_t)1 << 30, err) !=
-	            ST_OK ||
-	    evidence_scorecard(&card, dir, &now, err) != ST_OK)
-		goto out;
-	same = card.len == kept.len && memcmp(card.data, kept.data, card.len) == 0;
-	code = 0;
+	str_release(&kept);
+	str_release(&path);
+	return same;
+}
+
+/* Judged again. Another build may word or round otherwise: then the verdict counts. */
+static int compare_made(const char *dir, const cJSON *manifest, const struct evidence_made *made,
+                        bool clauses, const char *ours)
+{
+	const char *was = json_string(manifest, "verdict", "?"), *now = made->verdict;
+	const cJSON *tool = json_get(manifest, "tool");
+	bool same_tool = strcmp(json_string(tool, "sha256", ""), ours) == 0;
+	bool same = is_same(dir, CARD_FILE, &made->card);
+
+	if (strcmp(was, now) != 0 || (same_tool && !same))
+		return altered(say(MSG_verify_card, was, now));
+	if (clauses && same_tool && !is_same(dir, CERTIFICATE_FILE, &made->certificate))
+		return altered(say(MSG_verify_certificate, CERTIFICATE_FILE, CLAUSES_FILE));
 	if (same)
 		printf("%s\n", say(MSG_verify_same, now));
-	else if (strcmp(json_string(tool, "sha256", ""), ours) == 0)
-		code = altered(say(MSG_verify_card, was, now));
-	else if (strcmp(was, now) == 0)
+	else
 		printf("%s\n", say(MSG_verify_other_build, now, json_string(tool, "version", "?"),
 		                   json_string(tool, "build", "?")));
-	else
-		code = altered(say(MSG_verify_card, was, now));
-out:
-	str_release(&card);
-	str_release(&kept);
+	return 0;
+}
+
+static const cJSON *listed(const cJSON *files, const char *name)
+{
+	const cJSON *f;
+
+	cJSON_ArrayForEach(f, files)
+	{
+		if (strcmp(json_string(f, "name", ""), name) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+static int check_made(const char *dir, const struct json_doc *manifest, struct error *err)
+{
+	const char *stage = json_string(manifest->root, "stage", "delivery");
+	bool clauses;
+	struct evidence_made made = {0};
+	struct error trouble = {0};
+	struct str path = {0};
+	char ours[SHA256_HEX];
+	int code = EXIT_INCOMPLETE;
+	enum status st = evidence_tool(ours, &trouble);
+
+	/* What lies there is what the manifest names: check_files. */
+	clauses = access(path_join(&path, dir, CLAUSES_FILE), F_OK) == 0;
+	if (st == ST_OK)
+		st = evidence_make(&made, dir,
+		                   strcmp(stage, "period") == 0 ? RULE_PERIOD : RULE_DELIVERY,
+		                   clauses ? path.data : NULL, &trouble);
+	if (st == ST_OK) {
+		code = compare_made(dir, manifest->root, &made, clauses, ours);
+	} else if (st == ST_CORRUPT) {
+		code = altered(str_text(&trouble.text));
+	} else {
+		*err = trouble;
+		trouble = (struct error){0};
+	}
+	error_release(&trouble);
+	evidence_made_release(&made);
 	str_release(&path);
 	return code;
 }
@@ -170,7 +214,7 @@ static int verify_unpacked(const char *dir, struct arena *arena, struct error *e
 		return code;
 	code = check_files(dir, &manifest, arena, err);
 	if (!code)
-		code = check_scorecard(dir, &manifest, err);
+		code = check_made(dir, &manifest, err);
 	json_release(&manifest);
 	return code;
 }

@@ -170,6 +170,7 @@ void compare_add_run(struct comparison *c, const struct scorecard *card, const c
 		                       words_is_share(rule->stat) ? BETTER_LOWER : metric->better),
 			&card->findings[at], end - at);
 	}
+	compare_take_software(c, card);
 	c->n_columns++;
 }
 

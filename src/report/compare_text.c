@@ -69,7 +69,7 @@ void compare_stand_words(struct str *out, const struct compare_row *row, int col
 	if (isfinite(cell->worst))
 		str_addf(out, ", %s", say(MSG_compare_worst, words_value(&rule, cell->worst)));
 	if (cell->origin != ORIGIN_MEASURED)
-		str_addf(out, ", %s", origin_name(cell->origin));
+		str_addf(out, ", %s", words_origin(cell->origin));
 	if (row->stands[column] != STAND_NONE)
 		str_addf(out, "; %s", stand_words(row->stands[column]));
 	if (cell->note)
@@ -150,6 +150,21 @@ static void order_lines(const struct page *p)
 	}
 }
 
+static void part_lines(const struct page *p)
+{
+	for (int i = 0; i < p->c->n_parts; i++) {
+		const struct compare_part *part = &p->c->parts[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(part->title));
+		for (int k = 0; k < part->n_lines; k++)
+			if (part->lines[k].name)
+				named(p, part->lines[k].name, words_shown(part->lines[k].text));
+			else
+				line(p, 4, words_shown(part->lines[k].text));
+	}
+}
+
 const char *compare_row_title(const struct compare_row *row)
 {
 	const char *name = strcmp(row->stat, "value") == 0 ? row->metric
@@ -198,6 +213,32 @@ void compare_same_words(struct str *out, const struct comparison *c)
 	words_names(out, names, n);
 }
 
+/* Words that differ, and in one line those that do not. */
+static void software_lines(const struct page *p)
+{
+	struct str same = {0};
+
+	if (!p->c->n_words)
+		return;
+	str_addf(p->out, "\n  %s\n", msg_format(MSG_compare_software));
+	for (int i = compare_software_next(p->c, 0); i >= 0;
+	     i = compare_software_next(p->c, i + 1)) {
+		const struct compare_words *row = &p->c->words[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(row->name));
+		for (int k = 0; k < p->c->n_columns; k++)
+			if (row->texts[k])
+				named(p, p->c->columns[k].name, words_shown(row->texts[k]));
+	}
+	compare_software_same(&same, p->c);
+	if (same.len) {
+		str_addc(p->out, '\n');
+		line(p, 2, same.data);
+	}
+	str_release(&same);
+}
+
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8)
 {
 	struct str text = {0}, same = {0};
@@ -210,6 +251,7 @@ enum status compare_text(struct str *out, const struct comparison *c, int width,
 	for (const char *const *w = c->warnings; *w; w++)
 		line(&p, 2, words_shown(*w));
 	order_lines(&p);
+	part_lines(&p);
 	for (int i = 0; i < c->n_rows; i++) {
 		if (!compare_row_tells(c, &c->rows[i]))
 			continue;
@@ -225,6 +267,7 @@ enum status compare_text(struct str *out, const struct comparison *c, int width,
 			str_release(&s);
 		}
 	}
+	software_lines(&p);
 	str_addc(&text, '\n');
 	compare_same_words(&same, c);
 	if (same.len)
@@ -298,6 +341,22 @@ static void put_order(struct json_out *j, const struct comparison *c, const stru
 	json_object_end(j);
 }
 
+static void put_part(struct json_out *j, const struct compare_part *part)
+{
+	json_object_begin(j, NULL);
+	json_put_string(j, "key", part->key);
+	json_put_string(j, "title", part->title);
+	json_array_begin(j, "lines");
+	for (int i = 0; i < part->n_lines; i++) {
+		json_object_begin(j, NULL);
+		json_put_string(j, "name", part->lines[i].name);
+		json_put_string(j, "text", part->lines[i].text);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void compare_json(struct str *out, const struct comparison *c)
 {
 	struct json_out j = json_writer(out, 2);
@@ -316,6 +375,10 @@ void compare_json(struct str *out, const struct comparison *c)
 	for (int i = 0; i < c->n_orders; i++)
 		put_order(&j, c, &c->orders[i]);
 	json_array_end(&j);
+	json_array_begin(&j, "parts");
+	for (int i = 0; i < c->n_parts; i++)
+		put_part(&j, &c->parts[i]);
+	json_array_end(&j);
 	json_array_begin(&j, "figures");
 	for (int i = 0; i < c->n_rows; i++) {
 		const struct compare_row *row = &c->rows[i];
@@ -333,6 +396,7 @@ void compare_json(struct str *out, const struct comparison *c)
 		json_object_end(&j);
 	}
 	json_array_end(&j);
+	compare_software_json(&j, c);
 	json_object_end(&j);
 	str_addc(out, '\n');
 }
@@ -365,4 +429,5 @@ void compare_csv(struct str *out, const struct comparison *c)
 			csv_next_text(out, cell->note);
 			str_add(out, "\r\n");
 		}
+	compare_software_csv(out, c);
 }

@@ -117,6 +117,7 @@ struct bill {
 enum status bill_check(struct bill *b, const struct bill_request *request, struct error *err);
 void bill_release(struct bill *b);
 
+const char *bill_class_word(enum bill_class class); /* "rate_above" */
 bool bill_class_hidden(enum bill_class class);
 /* What was paid for an hour of one GPU, tax left out: per hour our log knows, else per
  * hour billed. False: no such hours. */
