@@ -155,18 +155,6 @@ static int compare_made(const char *dir, const cJSON *manifest, const struct evi
 	return 0;
 }
 
-static const cJSON *listed(const cJSON *files, const char *name)
-{
-	const cJSON *f;
-
-	cJSON_ArrayForEach(f, files)
-	{
-		if (strcmp(json_string(f, "name", ""), name) == 0)
-			return f;
-	}
-	return NULL;
-}
-
 static int check_made(const char *dir, const struct json_doc *manifest, struct error *err)
 {
 	const char *stage = json_string(manifest->root, "stage", "delivery");
