@@ -35,6 +35,12 @@ cp "$files/smi.csv" nvidia-smi.csv
 cp "$files/fio-randread.json" fio.json
 ssh-keygen -q -t ed25519 -N '' -f .ssh/id_ed25519 &&
 	echo "buyer@example.com $(cut -d ' ' -f 1,2 .ssh/id_ed25519.pub)" >allowed_signers
+printf 'id,meaning,unit,threshold\na,FP16 rate of a card,TFLOPS,>=250\n' >offer.csv
+printf '%s\n' '{"v": 1, "name": "q", "figures": [], "quote": {"currency": "CNY", "tax": "excluded",' \
+	'"items": [{"item": "node", "match": ["gn8*"], "per": "hour", "price": "98.40", "gpus": 8}]}}' |
+	tee quote.json qa.json >qb.json
+cp "$files/superbench.jsonl" report.json
+ln -s vendor-x runs/a && ln -s vendor-x runs/b
 seq -f localhost%g 125 >hosts
 sed -i 's/localhost/127.0.0./' hosts
 ln -s assay-watch logs
@@ -69,7 +75,7 @@ done <"$list"
 
 # --- commands, options and files it speaks of ------------------------------------------
 
-"$ASSAY" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' >known
+"$ASSAY" --help | sed -n '/^Exit/q; s/^  \([a-z]*\) .*/\1/p' >known
 : >options
 while read -r command; do
 	grep -qE "^\| .*\`assay $command[ \`]" "$readme" || fail "assay $command is not in the table of commands"

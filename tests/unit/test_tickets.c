@@ -1,10 +1,10 @@
 /* Tickets, moments with their zones, and the tables of how long to watch. */
 #include "tests/unit/unit.h"
 
-#include "service/moment.h"
-#include "service/support.h"
 #include <stdio.h>
 
+#include "service/moment.h"
+#include "service/support.h"
 #include "service/tickets.h"
 #include "tests/unit/service_kit.h"
 
