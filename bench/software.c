@@ -131,9 +131,6 @@ static enum status emit_packages(struct sw_scan *s)
 	json_put_int(&j, "conda", count_of(s, SW_CONDA));
 	json_put_int(&j, "deb", count_of(s, SW_DEB));
 	json_put_int(&j, "rpm", count_of(s, SW_RPM));
-	json_put_bool(&j, "rpm_database_not_read",
-	              sw_there(s, "/var/lib/rpm/rpmdb.sqlite") ||
-	                      sw_there(s, "/var/lib/rpm/Packages"));
 	sw_put_list(&j, "interpreters", &s->interpreters, LIST_MOST);
 	sw_put_list(&j, "places", &places, LIST_MOST);
 	sw_put_list(&j, "broken", &broken, LIST_MOST);

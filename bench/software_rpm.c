@@ -351,11 +351,11 @@ static void read_ndb(struct store *st)
 	for (size_t i = 2; i < slots && 16 * i + 16 <= st->file.n && !sw_late(st->s); i++) {
 		size_t slot = 16 * i, at = (size_t)le(st->file, slot + 8, 4) * 16;
 		struct bytes head = part(st->file, at, 16);
+		bool is_slot = memcmp(st->file.at + slot, "Slot", 4) == 0;
 
-		if (memcmp(st->file.at + slot, "Slot", 4) != 0)
-			st->broken = true;
-		if (memcmp(st->file.at + slot, "Slot", 4) != 0 || at == 0)
-			continue; /* at 0: a free slot */
+		st->broken = st->broken || !is_slot;
+		if (!is_slot || le(st->file, slot + 4, 4) == 0)
+			continue; /* of package 0: free */
 		if (!head.at || memcmp(head.at, "BlbS", 4) != 0)
 			st->broken = true;
 		else

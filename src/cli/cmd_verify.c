@@ -214,6 +214,8 @@ static int verify_archive(const char *path, struct error *err)
 	struct str dir = {0};
 	int code = EXIT_INCOMPLETE;
 
+	/* Asked to end, it cleans up first; main tells the signal. */
+	cli_catch_signals();
 	str_addf(&dir, "%s/assay-verify.XXXXXX", base && *base ? base : "/tmp");
 	if (!mkdtemp(dir.data)) {
 		error_errno(err, dir.data, errno);

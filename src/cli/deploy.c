@@ -80,17 +80,16 @@ static bool is_job(const char *metric)
 	return false;
 }
 
-static void hear(struct deploy *d, const struct reading *r)
+static void hear(struct deploy *d, const struct reading *r, int64_t at)
 {
 	enum where where = str_starts(r->metric, "cpu_") ? ON_CPUS : ON_CARDS;
 	const char *name = r->metric + (where == ON_CPUS ? 4 : 0);
-	int64_t at;
 
 	if (r->outcome != OUTCOME_MEASURED || r->origin != ORIGIN_MEASURED)
 		return;
 	for (int w = 0; w < WHERES; w++)
 		d->step[w].told = d->step[w].told || strcmp(r->metric, ready_metrics[w]) == 0;
-	if (!str_starts(name, "fw_") || r->value != 1 || !time_parse_utc(r->time, &at))
+	if (!str_starts(name, "fw_") || r->value != 1)
 		return;
 	if (strcmp(name, ALL_NODES) == 0 &&
 	    (d->step[where].all_at < 0 || at < d->step[where].all_at))
@@ -106,6 +105,7 @@ static void hear(struct deploy *d, const struct reading *r)
 struct deploy *deploy_open(struct run_setup *s)
 {
 	struct deploy *d = calloc(1, sizeof(*d));
+	int64_t at;
 
 	if (!d)
 		die_nomem();
@@ -115,14 +115,16 @@ struct deploy *deploy_open(struct run_setup *s)
 	for (int64_t i = 0; s->resume && i < s->earlier.n_readings; i++) {
 		const struct reading *r = &s->earlier.readings[i];
 
-		hear(d, r);
+		if (time_parse_utc(r->time, &at))
+			hear(d, r, at);
 		if (strcmp(r->metric, "scale_resized") == 0 && r->outcome == OUTCOME_MEASURED)
 			d->scale_told = true;
 	}
 	return d;
 }
 
-/* Most lines are not about it, and need no parsing. */
+/* Most lines are not about it, and need no parsing. By the clock of this node, on which
+ * the run began: that of the node which measured may differ by hours. */
 void deploy_hear(struct deploy *d, const char *line, size_t len)
 {
 	struct arena arena = {0};
@@ -131,7 +133,7 @@ void deploy_hear(struct deploy *d, const char *line, size_t len)
 	if (!memmem(line, len, "fw_", 3) || !memmem(line, len, "_runs\"", 6))
 		return;
 	if (reading_parse(&r, &arena, line, len, NULL) == ST_OK)
-		hear(d, &r);
+		hear(d, &r, clock_wall(&clock_system));
 	arena_release(&arena);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/evidence_cost.h"
 #include "cli/evidence_detail.h"
 #include "cli/evidence_service.h"
+#include "cli/evidence_vendor.h"
 
 /* An option of EVIDENCE_OPTIONS and what reads it when it was given. */
 static const struct source {
@@ -24,6 +25,7 @@ static const struct source {
 	{"availability", evidence_availability},
 	{"causes", evidence_causes},
 	{"tickets", evidence_tickets},
+	{"vendor-report", evidence_vendor_report},
 	/* After those that tell a price. */
 	{"params", evidence_model},
 	{"tokens", evidence_tokens},

@@ -22,6 +22,7 @@
 		{"quote", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_quote},                         \
 		{"bill", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_bill},                           \
 		{"usage", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_usage},                         \
+		{"vendor-report", OPTION_EACH, "FILE|DIR", 0, 0, NULL, MSG_opt_vendor_report},     \
 		{"invoice", OPTION_EACH, "ID=TOTAL", 0, 0, NULL, MSG_opt_invoice},                 \
 		{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},                          \
 	{                                                                                          \

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli/evidence_detail.h"
 #include "service/stamp.h"
 
@@ -136,6 +137,25 @@ static void add(struct evidence *e, const char *source, const char *metric, doub
 	evidence_add(e, &r);
 }
 
+/* The price of a card-hour in whatever currency, for prices of delivered work. */
+static const char *hour_params(struct evidence *e, const struct quote *q)
+{
+	struct str text = {0};
+	struct json_out j = json_writer(&text, 0);
+	struct decimal hour;
+	const char *kept;
+
+	if (!quote_gpu_hour(q, &hour) || decimal_sign(hour) <= 0)
+		return NULL;
+	json_object_begin(&j, NULL);
+	json_put_number(&j, "card_hour", decimal_double(hour));
+	json_put_string(&j, "currency", q->currency);
+	json_object_end(&j);
+	kept = arena_str(e->arena, text.data);
+	str_release(&text);
+	return kept;
+}
+
 enum status evidence_quote(struct evidence *e, struct error *err)
 {
 	const char *path = option_text(e->options, "quote", NULL);
@@ -152,12 +172,15 @@ enum status evidence_quote(struct evidence *e, struct error *err)
 	for (int i = 0; i < q.n_items; i++)
 		priced += q.items[i].priced;
 	add(e, "quote", "quote_priced_share", (double)priced / q.n_items, ORIGIN_DECLARED, 0, NULL);
+	e->readings[e->n_readings - 1].params = hour_params(e, &q);
 	quote_month(&q, QUOTE_MONTH_HOURS, &discount, &even);
 	add(e, "quote", "quote_month_discount", discount, ORIGIN_DECLARED, MSG_quote_no_month,
 	    NULL);
 	add(e, "quote", "quote_gpu_hour_cny",
 	    yuan && quote_gpu_hour(&q, &hour) ? decimal_double(hour) : NAN, ORIGIN_DECLARED,
 	    yuan ? MSG_quote_no_hour : MSG_quote_not_yuan, q.currency);
+	add(e, "quote", "quote_support_terms", q.support_terms ? q.support_terms : NAN,
+	    ORIGIN_DECLARED, MSG_quote_no_support, NULL);
 	quote_release(&q);
 	return evidence_note_file(e, "quote", path, err);
 }

@@ -11,6 +11,16 @@ double training_days(double params, double tokens, double cards, double peak_tfl
 	return FLOP_PER_TOKEN * params * tokens / (cards * peak_tflops * TERA * mfu * ettr * 86400);
 }
 
+double tokens_in(double days, double params, double cards, double peak_tflops, double mfu)
+{
+	return days * 86400 * cards * peak_tflops * TERA * mfu / (FLOP_PER_TOKEN * params);
+}
+
+double interconnect_efficiency(double gbs, double share, double at_gbs)
+{
+	return 1 / (1 + share * at_gbs / gbs);
+}
+
 double step_seconds(double compute_s, double transfer_s, double overlap)
 {
 	return compute_s + fmax(0, transfer_s - overlap * compute_s);
@@ -26,6 +36,11 @@ double storage_utilisation(double step_s, double bytes_per_step, double read_byt
 	double stall = fmax(0, bytes_per_step / read_bytes_s - step_s);
 
 	return step_s / (step_s + stall);
+}
+
+double price_of_1e9_tokens(double card_hour, double params, double tflops)
+{
+	return card_hour * FLOP_PER_TOKEN * params * 1e9 / (3.6e15 * tflops);
 }
 
 double ettr_of(double mttf_s, double write_s, double restart_s, double interval_s)

@@ -68,6 +68,19 @@ struct compare_order {
 	const char **why; /* of each column */
 };
 
+/* A paragraph of its own under the order: a title, and a line for whom it is about. */
+struct compare_line {
+	const char *name, *text; /* name: of a column, or NULL */
+};
+
+struct compare_part {
+	const char *key, *title; /* "model", "need" */
+	struct compare_line lines[COMPARE_MOST];
+	int n_lines;
+};
+
+#define COMPARE_PARTS 8
+
 struct comparison {
 	struct arena *arena;
 	struct compare_column columns[COMPARE_MOST];
@@ -79,6 +92,8 @@ struct comparison {
 	struct compare_order *orders;
 	int n_orders;
 	const char *const *warnings; /* why they are hard to compare; ends with NULL */
+	struct compare_part parts[COMPARE_PARTS];
+	int n_parts;
 };
 
 /* Takes a judged run as one more column. */
@@ -87,6 +102,15 @@ void compare_add_run(struct comparison *c, const struct scorecard *card, const c
 /* An offer: a name in configs/offers or a path. ST_NOTFOUND: no such thing. */
 enum status compare_add_offer(struct comparison *c, const char *name, const char *config_dir,
                               const struct metric_set *metrics, struct error *err);
+/* Of the column that was added last: a figure no rule judges (value, lo, hi and note of
+ * `figure` count), and prices of delivered work with what a unit of money buys. */
+void compare_add_figure(struct comparison *c, const char *metric, const char *unit,
+                        enum better better, enum origin origin, const struct compare_cell *figure);
+void compare_add_cost(struct comparison *c, const char *currency, enum origin origin,
+                      const struct compare_cell *cost); /* of the buyer's own model */
+void compare_add_prices(struct comparison *c, const struct price_list *list);
+/* A part, at most COMPARE_PARTS; its lines are the caller's to fill. */
+struct compare_part *compare_part(struct comparison *c, const char *key, const char *title);
 /* The row of a figure, made if need be; "": of no criterion. */
 struct compare_row *compare_row_of(struct comparison *c, const char *criterion, const char *metric,
                                    const char *stat, const char *unit, enum better better);

@@ -77,6 +77,24 @@ static void figure_table(struct str *out, const struct comparison *c)
 	}
 }
 
+static void part_lists(struct str *out, const struct comparison *c)
+{
+	for (int i = 0; i < c->n_parts; i++) {
+		const struct compare_part *part = &c->parts[i];
+
+		str_add(out, "\n## ");
+		markdown_text(out, part->title);
+		str_add(out, "\n\n");
+		for (int k = 0; k < part->n_lines; k++) {
+			str_add(out, "- ");
+			if (part->lines[k].name)
+				markdown_text(out, tmpf("%s: ", part->lines[k].name));
+			markdown_text(out, part->lines[k].text);
+			str_addc(out, '\n');
+		}
+	}
+}
+
 void compare_markdown(struct str *out, const struct comparison *c)
 {
 	struct str s = {0};
@@ -105,6 +123,7 @@ void compare_markdown(struct str *out, const struct comparison *c)
 		str_addc(out, '\n');
 	}
 	order_table(out, c);
+	part_lists(out, c);
 	figure_table(out, c);
 	compare_software_markdown(out, c);
 	str_clear(&s);

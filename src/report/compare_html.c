@@ -85,6 +85,27 @@ static void orders(struct str *out, const struct comparison *c)
 	str_add(out, "</tbody></table></div></section>\n");
 }
 
+static void parts(struct str *out, const struct comparison *c)
+{
+	for (int i = 0; i < c->n_parts; i++) {
+		const struct compare_part *part = &c->parts[i];
+
+		str_addf(out, "<section id=\"part-%d\" aria-labelledby=\"part-%d-title\">", i, i);
+		str_addf(out, "<h2 id=\"part-%d-title\">", i);
+		markup_text(out, part->title);
+		str_add(out, "</h2>\n<ul class=\"cells\">");
+		for (int k = 0; k < part->n_lines; k++) {
+			str_add(out, "<li>");
+			if (part->lines[k].name)
+				text(out, "b", part->lines[k].name);
+			str_addc(out, ' ');
+			markup_text(out, part->lines[k].text);
+			str_add(out, "</li>\n");
+		}
+		str_add(out, "</ul></section>\n");
+	}
+}
+
 static void range(const struct comparison *c, const struct compare_row *row, double *lo, double *hi)
 {
 	*lo = INFINITY;
@@ -189,6 +210,7 @@ enum status compare_html(struct str *out, const struct comparison *c, struct err
 	str_add(out, "</header>\n");
 	columns(out, c);
 	orders(out, c);
+	parts(out, c);
 	figures(out, c);
 	compare_software_html(out, c);
 	str_add(out, "</main>\n<script type=\"application/json\" id=\"names\">[]</script>\n");

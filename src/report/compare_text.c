@@ -150,6 +150,21 @@ static void order_lines(const struct page *p)
 	}
 }
 
+static void part_lines(const struct page *p)
+{
+	for (int i = 0; i < p->c->n_parts; i++) {
+		const struct compare_part *part = &p->c->parts[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(part->title));
+		for (int k = 0; k < part->n_lines; k++)
+			if (part->lines[k].name)
+				named(p, part->lines[k].name, words_shown(part->lines[k].text));
+			else
+				line(p, 4, words_shown(part->lines[k].text));
+	}
+}
+
 const char *compare_row_title(const struct compare_row *row)
 {
 	const char *name = strcmp(row->stat, "value") == 0 ? row->metric
@@ -236,6 +251,7 @@ enum status compare_text(struct str *out, const struct comparison *c, int width,
 	for (const char *const *w = c->warnings; *w; w++)
 		line(&p, 2, words_shown(*w));
 	order_lines(&p);
+	part_lines(&p);
 	for (int i = 0; i < c->n_rows; i++) {
 		if (!compare_row_tells(c, &c->rows[i]))
 			continue;
@@ -325,6 +341,22 @@ static void put_order(struct json_out *j, const struct comparison *c, const stru
 	json_object_end(j);
 }
 
+static void put_part(struct json_out *j, const struct compare_part *part)
+{
+	json_object_begin(j, NULL);
+	json_put_string(j, "key", part->key);
+	json_put_string(j, "title", part->title);
+	json_array_begin(j, "lines");
+	for (int i = 0; i < part->n_lines; i++) {
+		json_object_begin(j, NULL);
+		json_put_string(j, "name", part->lines[i].name);
+		json_put_string(j, "text", part->lines[i].text);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void compare_json(struct str *out, const struct comparison *c)
 {
 	struct json_out j = json_writer(out, 2);
@@ -342,6 +374,10 @@ void compare_json(struct str *out, const struct comparison *c)
 	json_array_begin(&j, "order");
 	for (int i = 0; i < c->n_orders; i++)
 		put_order(&j, c, &c->orders[i]);
+	json_array_end(&j);
+	json_array_begin(&j, "parts");
+	for (int i = 0; i < c->n_parts; i++)
+		put_part(&j, &c->parts[i]);
 	json_array_end(&j);
 	json_array_begin(&j, "figures");
 	for (int i = 0; i < c->n_rows; i++) {

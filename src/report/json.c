@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/prices.h"
 #include "report/report_writers.h"
 #include "report/service_writers.h"
 
@@ -348,6 +349,7 @@ enum status report_json(struct str *out, const struct scorecard *card,
 	put_pairs(&j, card);
 	if (card->n_evidence)
 		put_evidence(&j, card);
+	prices_json(&j, &card->prices);
 	service_json(&j, card);
 	json_array_begin(&j, "information");
 	for (int64_t i = 0; i < card->n_information; i++)

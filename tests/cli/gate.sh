@@ -57,6 +57,11 @@ echo rubbish >"$tmp/golden/gate.json"
 expect 0 "$ASSAY" report "$tmp/golden" --markdown -; says "gate.json is left out"; one_line
 rm "$tmp/golden/gate.json"
 
+# A baseline of a later version of Assay.
+cp -r "$tmp/b" "$tmp/later"
+sed -i 's/"v": *1,/"v":99,/' "$tmp/later/run.json"
+expect 3 "$ASSAY" gate "$tmp/a" --baseline "$tmp/later"; says "later/run.json"; one_line
+
 # A baseline altered after the fact.
 cp -r "$tmp/b" "$tmp/c"
 sed -i '4s/"node":"/"node":"x/' "$tmp/c/readings.jsonl"

@@ -95,4 +95,7 @@ elsewhere=$(grep -E 'O_CREAT|O_WRONLY|O_RDWR|creat\(' "$tmp/trace" | grep -v " =
 expect 0 bash -c 'TMPDIR=$1/private exec strace -f -qq -e trace=mkdir,open,openat -o "$1/trace" "$2" verify "$1/link.tar"' own "$tmp" "$ASSAY"
 grep -q "mkdir(\"$tmp/private/assay-verify.*0700) = 0" "$tmp/trace" || fail "unpacked into a directory that is not private"
 ! grep -E 'O_CREAT' "$tmp/trace" | grep -vE 'O_EXCL.*O_NOFOLLOW.*0600\)' || fail "unpacked into files that are not"
+# Asked to end in the midst of it.
+expect 143 env TMPDIR="$tmp/private" strace -qq -o "$tmp/trace" -e trace=mkdir -e inject=mkdir:signal=TERM:when=2 "$ASSAY" verify "$tmp/link.tar"
+grep -q 'assay-verify' "$tmp/trace" || fail "nothing was unpacked"
 [ -z "$(ls -A "$tmp/private")" ] || fail "left behind: $(ls -A "$tmp/private")"

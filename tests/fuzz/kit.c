@@ -29,7 +29,7 @@ static int n_names;
 
 static void remove_folder(void)
 {
-	char path[128];
+	char path[320];
 
 	for (int i = 0; i < n_names; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);

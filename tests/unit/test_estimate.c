@@ -32,11 +32,42 @@ static void published_runs(void **state)
 	near(training_days(100e9, 2e12, 1, 312, 0.5, 1) / 365, 244, 0.5);
 }
 
+/* What the guides' runs can contain. */
+static void tokens_of_the_guides(void **state)
+{
+	(void)state;
+	near(tokens_in(180, 100e9, 1, 312, 0.5) / 1e9, 4.0, 0.05);
+	near(tokens_in(220, 100e9, 1, 312, 0.5) / 1e9, 4.9, 0.05);
+	near(tokens_in(14, 100e9, 1000, 312, 0.45) / 1e12, 0.28, 0.005);
+	near(tokens_in(21, 100e9, 1000, 312, 0.45) / 1e12, 0.42, 0.005);
+	near(tokens_in(18, 70e9, 1000, 312, 0.40) / 1e12, 0.46, 0.005);
+	near(tokens_in(18, 70e9, 1000, 312, 0.45) / 1e12, 0.52, 0.005);
+	near(tokens_in(18, 70e9, 1000, 312, 0.50) / 1e12, 0.58, 0.005);
+	near(tokens_in(18, 70e9, 1000, 312, 1) / 1e12, 1.16, 0.006);
+}
+
+/* 4.9 yuan, 312 TFLOP/s of peak, MFU 0.45, ETTR 0.95: 875 card-hours for 1e9 tokens. */
+static void price_of_tokens(void **state)
+{
+	double tflops = 312 * 0.45 * 0.95;
+
+	(void)state;
+	near(price_of_1e9_tokens(1, 70e9, tflops), 875, 0.5);
+	near(price_of_1e9_tokens(4.9, 70e9, tflops), 4286, 2);
+	near(4.9 / tflops, 0.037, 0.0005);
+}
+
 /* --- models ----------------------------------------------------------------------------- */
 
 static void bandwidth_and_efficiency(void **state)
 {
+	static const struct {
+		double gbs, e;
+	} rows[] = {{300, 0.91}, {200, 0.87}, {100, 0.77}, {50, 0.63}, {25, 0.46}};
+
 	(void)state;
+	for (int i = 0; i < 5; i++)
+		near(interconnect_efficiency(rows[i].gbs, 0.099, 300), rows[i].e, 0.005);
 	near(step_seconds(1, 0.5, 1), 1, 0);
 	near(step_seconds(1, 0.5, 0), 1.5, 0);
 	near(step_seconds(1, 0.5, 0.25), 1.25, 1e-12);
@@ -276,6 +307,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_runs),
+		cmocka_unit_test(tokens_of_the_guides),
+		cmocka_unit_test(price_of_tokens),
 		cmocka_unit_test(bandwidth_and_efficiency),
 		cmocka_unit_test(storage_that_starves),
 		cmocka_unit_test(failures_and_checkpoints),
