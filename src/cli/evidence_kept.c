@@ -380,8 +380,9 @@ static void name_as_given(struct evidence_file *used, int n, struct rundir *run,
 }
 
 static enum status take(struct rundir *run, const char *config_dir, const struct json_doc *doc,
-                        struct options *o, struct evidence_file **files, int *n, struct error *err)
+                        struct evidence_file **files, int *n, struct error *err)
 {
+	struct options *o = arena_alloc(&run->arena, sizeof(*o));
 	const struct evidence_file *taken;
 	enum status st = replay(o, run, doc, err);
 
