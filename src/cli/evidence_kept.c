@@ -380,8 +380,9 @@ static void name_as_given(struct evidence_file *used, int n, struct rundir *run,
 }
 
 static enum status take(struct rundir *run, const char *config_dir, const struct json_doc *doc,
-                        struct options *o, struct evidence_file **files, int *n, struct error *err)
+                        struct evidence_file **files, int *n, struct error *err)
 {
+	struct options *o = arena_alloc(&run->arena, sizeof(*o));
 	const struct evidence_file *taken;
 	enum status st = replay(o, run, doc, err);
 
@@ -399,26 +400,21 @@ static enum status take(struct rundir *run, const char *config_dir, const struct
 }
 
 enum status evidence_take_kept(struct rundir *run, const char *config_dir,
-                               const struct options **options, const struct evidence_file **files,
-                               int *n, struct error *err)
+                               const struct evidence_file **files, int *n, struct error *err)
 {
 	struct evidence_file *used = NULL;
 	struct str path = {0};
 	struct json_doc doc;
 	enum status st = ST_OK;
 
-	*options = NULL;
 	*files = NULL;
 	*n = 0;
 	path_join(&path, run->path, EVIDENCE_FILE);
 	if (access(path.data, F_OK) == 0 || errno != ENOENT) {
 		st = json_load(&doc, path.data, JSON_STRICT, err);
 		if (st == ST_OK) {
-			struct options *o = arena_alloc(&run->arena, sizeof(*o));
-
-			st = take(run, config_dir, &doc, o, &used, n, err);
+			st = take(run, config_dir, &doc, &used, n, err);
 			json_release(&doc);
-			*options = o;
 		}
 	}
 	*files = used;
