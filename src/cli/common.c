@@ -167,6 +167,8 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 {
 	struct score_options options = {.stage = request->stage};
 	const struct evidence_file *files = NULL;
+	/* NULL in the end: the run is judged by itself. */
+	const struct options *papers = request->evidence;
 	int n_files = 0;
 	enum status st;
 
@@ -186,11 +188,11 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	options.waivers = j->waivers.items;
 	options.n_waivers = j->waivers.n;
-	if (request->evidence && evidence_given(request->evidence))
-		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
-		                   &n_files, err);
+	if (papers && evidence_given(papers))
+		st = evidence_take(&j->run, papers, request->config_dir, &files, &n_files, err);
 	else
-		st = evidence_take_kept(&j->run, request->config_dir, &files, &n_files, err);
+		st = evidence_take_kept(&j->run, request->config_dir, &papers, &files, &n_files,
+		                        err);
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);

@@ -348,7 +348,7 @@ static void a_stream_that_is_cut(void **state)
 
 static void freeze(struct pair *p, bool all)
 {
-	pair_set(p, "silence_s", "0.3");
+	pair_set(p, "silence_s", "1");
 	pair_set(p, "seconds", "1");
 	pair_relay(p,
 	           (struct relay){
@@ -379,7 +379,7 @@ static void figures_without_an_end_are_dropped(void **state)
 
 	/* To the first go a hello, 60 pongs, three frames of the first direction;
 	 * not the one that ends the second. */
-	pair_set(p, "silence_s", "0.3");
+	pair_set(p, "silence_s", "1");
 	pair_relay(p, (struct relay){.harm = HARM_MUTE, .after = (1 + 60 + 3) * 64});
 	pair_run(p);
 	pair_expect(p, "net_tcp_gbps", 0, OUTCOME_MEASURED, NULL);
