@@ -9,8 +9,8 @@ command -v mpirun.openmpi >/dev/null || absent="$absent cluster/launch"
 # --- what is in both -------------------------------------------------------------
 
 # Indented lines outside fences that begin with a program; what follows two blanks and # is a remark.
-awk '/^```/ { fence = !fence } !fence && /^    (assay|scripts\/|cmake|git|cd) ?/ { sub(/^    /, ""); sub(/  +#.*/, ""); print }' "$readme" >"$tmp/commands"
-grep -v '^#' "$list" | cut -f 2 >"$tmp/listed"
+awk '/^```/ { fence = !fence } !fence && /^    (assay|scripts\/|cmake|git|cd) ?/ { sub(/^    /, ""); sub(/  +#.*/, ""); print }' "$readme" | sort >"$tmp/commands"
+grep -v '^#' "$list" | cut -f 2 | sort >"$tmp/listed"
 [ "$(wc -l <"$tmp/commands")" -gt 20 ] || fail "only $(wc -l <"$tmp/commands") commands found in README.md"
 diff "$tmp/commands" "$tmp/listed" || fail "README.md (<) and tests/cli/readme.list (>) have other commands"
 grep '^elsewhere' "$list" | cut -f 3 | while read -r test; do [ -s "$source_dir/$test" ] || echo "$test"; done >"$tmp/gone"
