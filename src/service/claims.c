@@ -11,7 +11,7 @@
 #include "service/quote.h"
 #include "service/sheet.h"
 
-#define STATEMENTS_MOST 10000
+#define STATEMENTS_MOST 1000 /* each is held against all others */
 
 /* --- what a statement is about ------------------------------------------------------------ */
 
