@@ -8,6 +8,6 @@ expect 0 "$source_dir/scripts/exam" --build "$build" --drawn 1000 --mutate all
 printf '%s\n' "$out" | grep -v '^pass'
 prints "false alarms 0 of"
 # Other clean nodes than those of every day.
-expect 0 "$source_dir/scripts/exam" --build "$build" --faults "$tmp" --clean 400 --seed 7
-prints "false alarms 0 of 400"
+expect 0 "$source_dir/scripts/exam" --build "$build" --faults "$tmp" --clean 600 --seed 7
+prints "false alarms 0 of 600"
 printf '%s\n' "$out"
