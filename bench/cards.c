@@ -154,19 +154,25 @@ static void standin_sleep(void *self, int64_t ns)
 	((const struct standin_time *)self)->sleep_ns(ns);
 }
 
-static void take_clock(struct probe_ctx *ctx, const struct library *lib)
+const struct clock_source *standin_clock(struct probe_ctx *ctx, const struct library *lib)
 {
 	struct standin_time *t = arena_alloc(ctx->arena, sizeof(*t));
 
-	ctx->simulated = true;
 	*(void **)&t->now_ns = library_symbol(lib, "assay_standin_now_ns");
 	*(void **)&t->sleep_ns = library_symbol(lib, "assay_standin_sleep_ns");
-	/* A double that has no time of its own keeps ours. */
 	if (!t->now_ns || !t->sleep_ns)
-		return;
+		return ctx->clock;
 	t->source = (struct clock_source){standin_now, standin_wall, standin_sleep, t};
-	ctx->deadline_ns += clock_now(&t->source) - clock_now(ctx->clock);
-	ctx->clock = &t->source;
+	return &t->source;
+}
+
+static void take_clock(struct probe_ctx *ctx, const struct library *lib)
+{
+	const struct clock_source *clock = standin_clock(ctx, lib);
+
+	ctx->simulated = true;
+	ctx->deadline_ns += clock_now(clock) - clock_now(ctx->clock);
+	ctx->clock = clock;
 }
 
 enum status cards_cuda(struct probe_ctx *ctx, struct cuda *cuda, const struct gpu_search *where,

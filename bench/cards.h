@@ -49,6 +49,9 @@ struct card_unit {
 	double memory_scale;
 };
 
+/* The virtual clock that a double brings with it; ours where it has none. */
+const struct clock_source *standin_clock(struct probe_ctx *ctx, const struct library *lib);
+
 /* Loads and starts CUDA. On stand-ins the context becomes simulated and its
  * clock and deadline those of their virtual time. */
 enum status cards_cuda(struct probe_ctx *ctx, struct cuda *cuda, const struct gpu_search *where,

@@ -127,7 +127,6 @@ enum status collective_wait(struct collective *c, const char *what, struct error
 const char *collective_op_name(enum collective_op op); /* "all-reduce" */
 /* busbw / algbw of the operation among n ranks, after nccl-tests. */
 double collective_bus_factor(enum collective_op op, int n);
-bool collective_has_in_place(enum collective_op op);
 /* The job of about that size; false: too small to give each rank an element. */
 bool collective_job_make(struct collective_job *job, enum collective_op op, int n, uint64_t bytes);
 

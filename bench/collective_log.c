@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "software.h"
 
 extern char **environ;
 
@@ -32,7 +33,7 @@ static const char *found_environment(struct arena *arena)
 	for (char **e = environ; *e; e++) {
 		const char *value = strchr(*e, '=');
 
-		if (!str_starts(*e, "NCCL_") || !value)
+		if (!str_starts(*e, "NCCL_") || !value || sw_is_secret(*e, (size_t)(value - *e)))
 			continue;
 		json_put_string(&j, arena_strn(arena, *e, (size_t)(value - *e)), value + 1);
 	}

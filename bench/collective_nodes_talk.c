@@ -7,38 +7,12 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "collective_nodes.h"
+#include "talk.h"
 
-#define LOOK_S 0.001 /* to see whether something has come */
 #define ID_HEX (2 * sizeof(nccl_id))
 
 static const char *const step_names[NODES_STEPS] = {"begin", "join",  "try",
                                                     "time",  "leave", "over"};
-
-static enum status send_and_release(struct probe_ctx *ctx, int to, struct json_out *j)
-{
-	enum status st;
-
-	json_object_end(j);
-	st = ctx->send_text(ctx, to, j->out->data);
-	str_release(j->out);
-	return st;
-}
-
-static enum status receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc)
-{
-	const char *text;
-	enum status st = ctx->recv_text(ctx, from, fmax(seconds, LOOK_S), &text);
-
-	if (st != ST_OK)
-		return st;
-	return json_parse(doc, "text", text, strlen(text), JSON_STRICT, NULL) == ST_OK ? ST_OK
-	                                                                               : ST_PARSE;
-}
-
-static const char *kept(struct arena *arena, const cJSON *o, const char *key)
-{
-	return arena_str(arena, json_string(o, key, NULL));
-}
 
 /* A whole number from `least` to `most`, else `least`. */
 static int whole(const cJSON *o, const char *key, int least, int most)
@@ -79,7 +53,7 @@ enum status nodes_send_hello(struct probe_ctx *ctx, const struct nodes_hello *h)
 	json_put_string(&j, "environment", h->environment);
 	json_put_string(&j, "library", h->library);
 	json_put_string(&j, "path", h->path);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_hello(struct arena *arena, const cJSON *root, struct nodes_hello *h)
@@ -93,10 +67,10 @@ static bool read_hello(struct arena *arena, const cJSON *root, struct nodes_hell
 		.nic_gbs = positive(root, "nic_gbs"),
 		.simulated = json_bool(root, "simulated", false),
 		.memory_scale = json_number(root, "memory_scale", 1),
-		.why = kept(arena, root, "why"),
-		.environment = kept(arena, root, "environment"),
-		.library = kept(arena, root, "library"),
-		.path = kept(arena, root, "path"),
+		.why = talk_text(arena, root, "why"),
+		.environment = talk_text(arena, root, "environment"),
+		.library = talk_text(arena, root, "library"),
+		.path = talk_text(arena, root, "path"),
 	};
 	if (!outcome_parse(json_string(root, "outcome", ""), &h->outcome) ||
 	    !(h->memory_scale >= 1) || (h->outcome != OUTCOME_MEASURED && !h->why) ||
@@ -117,7 +91,7 @@ enum status nodes_recv_hello(struct probe_ctx *ctx, int from, double seconds,
                              struct nodes_hello *hello)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, from, seconds, &doc);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;
@@ -181,7 +155,7 @@ enum status nodes_send_order(struct probe_ctx *ctx, int to, const struct nodes_o
 	json_put_int(&j, "checks", o->checks);
 	json_put_int(&j, "calls", o->calls);
 	json_put_int(&j, "windows", o->windows);
-	return send_and_release(ctx, to, &j);
+	return talk_send(ctx, to, &j);
 }
 
 static bool read_members(struct probe_ctx *ctx, const cJSON *root, struct nodes_order *o)
@@ -226,7 +200,7 @@ static bool read_order(struct probe_ctx *ctx, const cJSON *root, struct nodes_or
 		.first_rank = whole(root, "first_rank", 0, 1 << 24),
 		.ranks = whole(root, "ranks", 0, 1 << 24),
 		.rails = json_bool(root, "rails", false),
-		.algorithm = kept(ctx->arena, root, "algorithm"),
+		.algorithm = talk_text(ctx->arena, root, "algorithm"),
 		.bytes = (uint64_t)fmax(0, (double)json_int64(root, "bytes", 0)),
 		.checks = whole(root, "checks", 0, 1 << 20),
 		.calls = whole(root, "calls", 0, 1 << 20),
@@ -246,7 +220,7 @@ static bool read_order(struct probe_ctx *ctx, const cJSON *root, struct nodes_or
 enum status nodes_recv_order(struct probe_ctx *ctx, double seconds, struct nodes_order *order)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, 0, seconds, &doc);
+	enum status st = talk_receive(ctx, 0, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;
@@ -279,7 +253,7 @@ enum status nodes_send_answer(struct probe_ctx *ctx, const struct nodes_answer *
 	json_put_int(&j, "checked", a->checked);
 	json_put_int(&j, "wrong", a->wrong);
 	json_put_string(&j, "wrong_at", a->wrong_at);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_windows(struct arena *arena, const cJSON *root, struct nodes_answer *a)
@@ -303,17 +277,17 @@ static bool read_answer(struct probe_ctx *ctx, const cJSON *root, struct nodes_a
 	double blamed = json_number(root, "blamed", -1);
 
 	*a = (struct nodes_answer){
-		.why = kept(ctx->arena, root, "why"),
+		.why = talk_text(ctx->arena, root, "why"),
 		.gave_up = json_bool(root, "gave_up", false),
 		.blamed = blamed >= 0 && blamed < ctx->n_peers ? (int)blamed : -1,
-		.missing = kept(ctx->arena, root, "missing"),
-		.late = kept(ctx->arena, root, "late"),
+		.missing = talk_text(ctx->arena, root, "missing"),
+		.late = talk_text(ctx->arena, root, "late"),
 		.seconds = positive(root, "seconds"),
-		.slowest = kept(ctx->arena, root, "slowest"),
-		.algorithm = kept(ctx->arena, root, "algorithm"),
+		.slowest = talk_text(ctx->arena, root, "slowest"),
+		.algorithm = talk_text(ctx->arena, root, "algorithm"),
 		.checked = json_int64(root, "checked", 0),
 		.wrong = json_int64(root, "wrong", 0),
-		.wrong_at = kept(ctx->arena, root, "wrong_at"),
+		.wrong_at = talk_text(ctx->arena, root, "wrong_at"),
 	};
 	return outcome_parse(json_string(root, "outcome", ""), &a->outcome) &&
 	       (a->outcome == OUTCOME_MEASURED || a->why) && a->checked >= 0 && a->wrong >= 0 &&
@@ -324,7 +298,7 @@ enum status nodes_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                               struct nodes_answer *answer)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, from, seconds, &doc);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;

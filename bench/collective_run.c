@@ -40,11 +40,6 @@ double collective_bus_factor(enum collective_op op, int n)
 	return ops[op].factor > 0 ? ops[op].factor * (n - 1) / n : 1;
 }
 
-bool collective_has_in_place(enum collective_op op)
-{
-	return ops[op].in_place;
-}
-
 bool collective_job_make(struct collective_job *job, enum collective_op op, int n, uint64_t bytes)
 {
 	uint64_t parts = ops[op].parted ? (uint64_t)n : 1, words = bytes / sizeof(uint64_t) / parts;

@@ -17,7 +17,6 @@
 #define LEAST_S     10   /* no job is begun with less time than this */
 #define MARGIN_S    5    /* between the last job's limit and our deadline */
 #define FAST        0.85 /* of a step alone: what the guides ask of a linear speed-up */
-#define MOST_PAIRS  50
 
 struct work {
 	struct probe_ctx *ctx;
@@ -58,12 +57,6 @@ static void measured(struct reading *r, double value)
 {
 	r->value_kind = VALUE_NUMBER;
 	r->value = value;
-}
-
-static struct fw_line failed_line(enum outcome outcome, enum msg reason, const char *a,
-                                  const char *b)
-{
-	return (struct fw_line){.outcome = outcome, .reason = reason, .args = {a, b}};
 }
 
 /* fw_pytorch_runs, cpu_fw_pytorch_runs */
@@ -125,26 +118,13 @@ static enum status emit_level(const struct work *w, const struct result *r)
 	return ctx->emit(ctx, &out);
 }
 
-/* What a job on the CPU says of cards: nothing, however it ended. */
-static struct fw_line cpu_only(const struct fw_line *l, enum framework f)
-{
-	struct fw_line only = *l;
-
-	if (l->outcome == OUTCOME_MEASURED)
-		return failed_line(OUTCOME_NOT_MEASURED, MSG_fw_cpu_only, framework_titles[f],
-		                   l->backend);
-	if (l->outcome == OUTCOME_FAILED || l->outcome == OUTCOME_TIMED_OUT)
-		only.outcome = OUTCOME_NOT_MEASURED;
-	return only;
-}
-
 /* The reading of cards, and on a node without any that of the CPU beside it. */
 static enum status emit_both(const struct work *w, const struct result *r, const char *card_metric,
                              const char *cpu_metric, const struct fw_line *l, double value)
 {
 	struct probe_ctx *ctx = w->ctx;
 	struct reading out = fact(ctx, card_metric);
-	struct fw_line line = w->cuda ? *l : cpu_only(l, r->framework);
+	struct fw_line line = w->cuda ? *l : fw_line_of_cards(l, r->framework);
 	const char *params = r->python ? job_params(w, r, NULL) : NULL;
 	enum status st;
 
@@ -182,33 +162,13 @@ static enum status emit_job(const struct work *w, const struct result *r)
 	return st;
 }
 
-/* How many of the parts are right; a wrong one turns the line into its failure. */
-static int parts_right(struct probe_ctx *ctx, const struct fw_part *parts, struct fw_line *l)
-{
-	int right = 0;
-
-	for (int i = 0; i < FW_PARTS && l->outcome == OUTCOME_MEASURED; i++) {
-		const char *said = parts[i].said;
-
-		if (said && strcmp(said, "ok") == 0)
-			right++;
-		else if (!said)
-			*l = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_bad_line, "PyTorch",
-			                 parts[i].name);
-		else if (strcmp(said, "absent") != 0)
-			*l = failed_line(OUTCOME_FAILED, MSG_fw_job, "PyTorch",
-			                 arena_strf(ctx->arena, "%s: %s", parts[i].name, said));
-	}
-	return right;
-}
-
 static enum status emit_parallel(const struct work *w, const struct result *r)
 {
 	struct fw_line l = r->line;
-	int right = parts_right(w->ctx, r->line.modes, &l);
+	int right = fw_parts_right(w->ctx, r->line.modes, &l);
 
 	if (l.outcome == OUTCOME_MEASURED && l.workers < 2)
-		l = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_one_worker, NULL, NULL);
+		l = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_one_worker, NULL, NULL);
 	return emit_both(w, r, "fw_parallel_modes", "cpu_fw_parallel_modes", &l, right);
 }
 
@@ -218,16 +178,16 @@ static enum status emit_precision(const struct work *w, const struct result *r)
 	struct fw_line l = r->line, any;
 	enum status st = ST_OK;
 
-	parts_right(w->ctx, r->line.precisions, &l);
+	fw_parts_right(w->ctx, r->line.precisions, &l);
 	any = l;
 	if (l.outcome == OUTCOME_MEASURED && strcmp(r->line.precisions[0].said, "ok") != 0 &&
 	    strcmp(r->line.precisions[1].said, "ok") != 0)
-		any = failed_line(OUTCOME_FAILED, MSG_fw_no_precision, "PyTorch", NULL);
+		any = fw_line_none(OUTCOME_FAILED, MSG_fw_no_precision, "PyTorch", NULL);
 	st = emit_both(w, r, "fw_mixed_precision_runs", "cpu_fw_mixed_precision_runs", &any, 1);
 	if (st != ST_OK || !w->cuda)
 		return st;
 	if (l.outcome == OUTCOME_MEASURED && strcmp(r->line.precisions[2].said, "ok") != 0)
-		l = failed_line(OUTCOME_UNSUPPORTED, MSG_fw_no_fp8, NULL, NULL);
+		l = fw_line_none(OUTCOME_UNSUPPORTED, MSG_fw_no_fp8, NULL, NULL);
 	return emit_both(w, r, "fw_fp8_runs", NULL, &l, 1);
 }
 
@@ -263,8 +223,8 @@ static void try_job(struct work *w, struct result *r, const struct fw_python *py
 	const char *text;
 
 	if (job.seconds == 0) {
-		line = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_no_time,
-		                   framework_titles[r->framework], NULL);
+		line = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_no_time,
+		                    framework_titles[r->framework], NULL);
 	} else {
 		fw_job_run(w->ctx, &job, &line, &text);
 		w->ctx->save_raw(w->ctx,
@@ -279,23 +239,6 @@ static void try_job(struct work *w, struct result *r, const struct fw_python *py
 	}
 }
 
-/* Not in what was looked at. Only a named interpreter has to have it. */
-static struct fw_line absent(const struct work *w)
-{
-	const struct fw_pythons *p = &w->pythons;
-
-	for (int i = 0; i < p->n; i++)
-		if (p->list[i].reason)
-			return (struct fw_line){.outcome = OUTCOME_NOT_MEASURED,
-			                        .reason = p->list[i].reason,
-			                        .args = {p->list[i].args[0], p->list[i].args[1],
-			                                 p->list[i].args[2]}};
-	if (!p->n)
-		return failed_line(OUTCOME_NOT_MEASURED, MSG_fw_no_python, NULL, NULL);
-	return failed_line(p->named ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,
-	                   p->named ? MSG_fw_absent_named : MSG_fw_absent, p->paths, NULL);
-}
-
 static void find_and_run(struct work *w, struct result *r)
 {
 	for (int i = 0; i < w->pythons.n; i++) {
@@ -305,7 +248,7 @@ static void find_and_run(struct work *w, struct result *r)
 			continue;
 		if (r->framework == FRAMEWORK_MXNET) {
 			r->python = py;
-			r->line = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_retired, NULL, NULL);
+			r->line = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_retired, NULL, NULL);
 			break;
 		}
 		try_job(w, r, py);
@@ -315,7 +258,7 @@ static void find_and_run(struct work *w, struct result *r)
 			break;
 	}
 	if (!r->python)
-		r->line = absent(w);
+		r->line = fw_pythons_lack(&w->pythons);
 	w->ran = w->ran || r->line.reached == FW_RUNS;
 }
 
@@ -329,13 +272,14 @@ static enum status run_elastic(struct work *w, const struct result *torch)
 	if (!torch->python || torch->line.outcome != OUTCOME_MEASURED) {
 		r.line = torch->line;
 	} else if (!wanted) {
-		r.line = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_left_out, "elastic", NULL);
+		r.line = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_left_out, "elastic", NULL);
 	} else {
 		struct fw_job job = job_of(w, FRAMEWORK_PYTORCH, torch->python);
 
 		job.elastic = true;
 		if (job.seconds == 0)
-			r.line = failed_line(OUTCOME_NOT_MEASURED, MSG_fw_no_time, "PyTorch", NULL);
+			r.line =
+				fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_no_time, "PyTorch", NULL);
 		else
 			fw_job_run(w->ctx, &job, &r.line, NULL);
 		r.line.backend = torch->line.backend;
@@ -346,34 +290,23 @@ static enum status run_elastic(struct work *w, const struct result *torch)
 
 /* --- engine on and off --------------------------------------------------------------------- */
 
-struct pairs {
-	double without[MOST_PAIRS], with[MOST_PAIRS];
-	int n;
+struct pairs_of {
+	struct work *w;
+	const struct fw_engine *engine;
+	const struct fw_python *python;
 };
 
-/* One after another in turn, and which goes first changes: what drifts meets both. */
-static void take_pairs(struct work *w, const struct fw_engine *engine,
-                       const struct fw_python *python, int wanted, struct pairs *p,
-                       struct fw_line *bad)
+static void run_pair(void *arg, bool off, struct fw_line *line)
 {
-	*bad = (struct fw_line){.outcome = OUTCOME_MEASURED};
-	for (int i = 0; i < 2 * wanted; i++) {
-		bool off = (i % 4 == 1 || i % 4 == 2);
-		struct fw_job job = job_of(w, FRAMEWORK_PYTORCH, python);
-		struct fw_line line =
-			failed_line(OUTCOME_NOT_MEASURED, MSG_fw_no_time, "PyTorch", NULL);
+	const struct pairs_of *of = arg;
+	struct fw_job job = job_of(of->w, FRAMEWORK_PYTORCH, of->python);
 
-		job.brief = true;
-		job.env = off ? engine->off : NULL;
-		if (job.seconds > 0)
-			fw_job_run(w->ctx, &job, &line, NULL);
-		if (line.outcome != OUTCOME_MEASURED) {
-			*bad = line;
-			return;
-		}
-		(off ? p->without : p->with)[i / 2] = line.step_ms;
-		p->n = (i + 1) / 2;
-	}
+	job.brief = job.sums = true;
+	job.env = off ? of->engine->off : NULL;
+	if (job.seconds > 0)
+		fw_job_run(of->w->ctx, &job, line, NULL);
+	else
+		*line = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_no_time, "PyTorch", NULL);
 }
 
 static const char *variable(const char *name)
@@ -381,53 +314,30 @@ static const char *variable(const char *name)
 	return getenv(name);
 }
 
-/* Why no pairs are taken; outcome measured: they are. */
-static struct fw_line engine_fit(const struct work *w, const struct result *torch,
-                                 const struct fw_engine *engine, bool there, int pairs)
-{
-	if (!there)
-		return failed_line(OUTCOME_UNSUPPORTED, MSG_fw_no_engine, NULL, NULL);
-	if (!engine->on)
-		return failed_line(OUTCOME_NOT_MEASURED, MSG_fw_engine_idle, engine->name,
-		                   engine->found);
-	if (!w->cuda)
-		return failed_line(OUTCOME_NOT_MEASURED, MSG_fw_engine_cards, engine->name, NULL);
-	if (torch->line.outcome != OUTCOME_MEASURED)
-		return torch->line;
-	if (pairs < 3)
-		return failed_line(OUTCOME_NOT_MEASURED, MSG_fw_left_out, "pairs", NULL);
-	return (struct fw_line){.outcome = OUTCOME_MEASURED};
-}
-
 static enum status run_engine(struct work *w, const struct result *torch)
 {
 	struct probe_ctx *ctx = w->ctx;
-	struct reading r = fact(ctx, "fw_engine_ratio");
 	int pairs = (int)ctx->param_int(ctx, "pairs");
 	struct fw_engine engine;
 	bool there = fw_engine_find(&engine, ctx->arena, ctx->sys_root, variable);
-	struct fw_line line = engine_fit(w, torch, &engine, there, pairs);
+	struct fw_line line = fw_engine_fit(&engine, there, w->cuda, pairs);
+	struct pairs_of of = {w, &engine, torch->python};
+	struct fw_pairs *p = arena_alloc(ctx->arena, sizeof(*p));
 	struct json_text t = json_text_begin();
-	struct pairs p = {0};
-	struct estimate gain;
 
-	if (line.outcome == OUTCOME_MEASURED)
-		take_pairs(w, &engine, torch->python, pairs, &p, &line);
+	if (line.outcome == OUTCOME_MEASURED && torch->line.outcome != OUTCOME_MEASURED)
+		line = torch->line;
+	else if (line.outcome == OUTCOME_MEASURED)
+		fw_pairs_take(p, pairs, run_pair, &of, &line);
 	json_put_string(&t.j, "engine", engine.name);
 	json_put_string(&t.j, "found", engine.found);
 	json_put_string(&t.j, "off", engine.off);
-	json_put_int(&t.j, "pairs", p.n);
-	r.params = json_text_end(&t, ctx->arena);
-	if (line.outcome == OUTCOME_MEASURED &&
-	    fw_engine_gain(p.without, p.with, (size_t)p.n, &gain) == ST_OK) {
-		measured(&r, gain.value);
-		r.stats[STAT_N] = p.n;
-		r.stats[STAT_CI_LO] = gain.lo;
-		r.stats[STAT_CI_HI] = gain.hi;
-	} else {
-		without(ctx, &r, &line);
-	}
-	return ctx->emit(ctx, &r);
+	json_put_int(&t.j, "pairs", p->n);
+	return fw_gain_say(ctx,
+	                   &(struct fw_gain_of){{"fw_engine_ratio", "fw_engine_allreduce_ratio"},
+	                                        fact(ctx, "fw_engine_ratio").subject,
+	                                        json_text_end(&t, ctx->arena)},
+	                   p, &line);
 }
 
 /* --- the rest ------------------------------------------------------------------------------- */
@@ -438,8 +348,8 @@ static enum status emit_steps(const struct work *w)
 	struct reading r = fact(ctx, "fw_manual_steps");
 	int64_t steps = ctx->param_int(ctx, "manual_steps");
 	struct fw_line none =
-		failed_line(OUTCOME_NOT_MEASURED,
-	                    steps < 0 ? MSG_fw_steps_unsaid : MSG_fw_nothing_ran, NULL, NULL);
+		fw_line_none(OUTCOME_NOT_MEASURED,
+	                     steps < 0 ? MSG_fw_steps_unsaid : MSG_fw_nothing_ran, NULL, NULL);
 
 	if (steps < 0 || !w->ran)
 		without(ctx, &r, &none);
@@ -476,18 +386,9 @@ static enum status emit_pythons(const struct work *w)
 	return ctx->emit(ctx, &r);
 }
 
-static bool has_cards(struct probe_ctx *ctx)
-{
-	const char *device = ctx->param_word(ctx, "device");
-
-	if (strcmp(device, "auto") != 0)
-		return strcmp(device, "cuda") == 0;
-	return host_nvidia_read(ctx->arena, ctx->sys_root).n_cards > 0;
-}
-
 static enum status run(struct probe_ctx *ctx)
 {
-	struct work w = {.ctx = ctx, .cuda = has_cards(ctx)};
+	struct work w = {.ctx = ctx, .cuda = fw_has_cards(ctx)};
 	struct result results[FRAMEWORKS] = {0};
 	enum status st;
 
@@ -521,7 +422,7 @@ static double duration(struct probe_ctx *ctx)
 {
 	static const double cpu[BUDGETS] = {10, 20, 60};
 
-	return has_cards(ctx) ? ctx->probe->seconds[ctx->budget] : cpu[ctx->budget];
+	return fw_has_cards(ctx) ? ctx->probe->seconds[ctx->budget] : cpu[ctx->budget];
 }
 
 static struct support supported(struct probe_ctx *ctx)
@@ -549,7 +450,7 @@ static const struct param params[] = {
 	{"workers", PARAM_INT, "1", {"0", "0", "0"}, 0, 1024, NULL, MSG_help_fw_workers},
 	{"steps", PARAM_INT, "1", {"6", "10", "30"}, 4, 10000, NULL, MSG_help_fw_steps},
 	{"elastic", PARAM_INT, "1", {"0", "1", "1"}, 0, 1, NULL, MSG_help_fw_elastic},
-	{"pairs", PARAM_INT, "1", {"0", "5", "10"}, 0, MOST_PAIRS, NULL, MSG_help_fw_pairs},
+	{"pairs", PARAM_INT, "1", {"0", "5", "10"}, 0, FW_PAIRS_MOST, NULL, MSG_help_fw_pairs},
 	{"ordered_at", PARAM_WORD, "", {"", "", ""}, 0, 0, NULL, MSG_help_fw_ordered_at},
 	{"manual_steps",
          PARAM_INT,
@@ -572,7 +473,7 @@ const struct probe probe_frameworks = {
 	.seconds = {30, 90, 300},
 	.duration = duration,
 	/* An engine that is switched on has its pairs to run. */
-	.extension_s = {0, 600, 1800},
+	.extension_s = {0, 900, 2400},
 	.params = params,
 	.metrics = fw_metrics,
 	.supported = supported,

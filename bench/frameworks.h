@@ -43,6 +43,8 @@ struct fw_python {
 	struct fw_found found[FRAMEWORKS];
 };
 
+struct fw_line;
+
 struct fw_pythons {
 	struct fw_python list[MOST_PYTHONS];
 	int n;
@@ -54,6 +56,10 @@ struct fw_pythons {
  * `seconds`. */
 void fw_pythons_find(struct fw_pythons *p, struct probe_ctx *ctx, const char *wanted,
                      double seconds);
+/* Why none of them has it: only a named interpreter has to. */
+struct fw_line fw_pythons_lack(const struct fw_pythons *p);
+/* By the parameter `device`: auto is cards where the node has any. */
+bool fw_has_cards(struct probe_ctx *ctx);
 
 /* --- a job (frameworks_line.c, frameworks_job.c) -------------------------------- */
 
@@ -62,6 +68,9 @@ void fw_pythons_find(struct fw_pythons *p, struct probe_ctx *ctx, const char *wa
 enum fw_reached { FW_PRESENT, FW_COMPATIBLE, FW_RUNS };
 
 #define FW_PARTS 3 /* ways of parallelism; precisions */
+#define FW_SUMS  3 /* sizes of all-reduces */
+
+extern const int64_t fw_sums_bytes[FW_SUMS];
 
 struct fw_part {
 	const char *name; /* data, tensor, pipeline; bf16, fp16, fp8 */
@@ -81,6 +90,8 @@ struct fw_line {
 	double loss_first, loss_last;
 	double resume_s; /* of the elastic job, else NaN */
 	double resumed_at;
+	double sums_ms[FW_SUMS]; /* of all-reduces, where they were asked for; else NaN */
+	int cards;               /* the framework sees; -1: not asked */
 	struct fw_part modes[FW_PARTS], precisions[FW_PARTS];
 };
 
@@ -92,9 +103,13 @@ struct fw_asked {
 	const char *python_version; /* 3.11.2 */
 	bool named;                 /* the customer named that interpreter */
 	bool elastic;
+	bool counts;    /* asked for nothing but its cards */
+	bool follows;   /* a part of a job whose first rank is on another node */
+	bool sums;      /* all-reduces as well */
 	double seconds; /* limit of the job */
 	int exit_code;  /* -1: ended by `signal` */
 	int signal;
+	bool stopped;    /* by fw_job.goes_on */
 	bool timed_out;  /* the launcher itself did not end */
 	const char *err; /* its stderr, or NULL */
 };
@@ -103,15 +118,32 @@ struct fw_asked {
 void fw_line_read(struct fw_line *line, struct arena *arena, const char *text, size_t len,
                   const struct fw_asked *asked);
 
+/* A line of no job. */
+struct fw_line fw_line_none(enum outcome outcome, enum msg reason, const char *a, const char *b);
+/* What a job on the CPU says of cards: nothing, however it ended. */
+struct fw_line fw_line_of_cards(const struct fw_line *line, enum framework framework);
+/* How many of the parts are right; a wrong one turns the line into its failure. */
+int fw_parts_right(struct probe_ctx *ctx, const struct fw_part *parts, struct fw_line *line);
+
 struct fw_job {
 	enum framework framework;
 	const struct fw_python *python;
 	bool named, elastic, brief;
+	bool counts; /* nothing is run: how many cards does it see? */
+	bool sums;   /* times all-reduces as well */
 	bool cuda;
 	int workers; /* 0: as many as it sees cards */
 	int steps;
 	double seconds;
 	const char *env; /* JSON object: variables set, or taken away by null; or NULL */
+	/* Of a job over several nodes; size 0: of this node alone. */
+	int size, first;       /* ranks of all; our first */
+	const char *address;   /* of the first rank */
+	const char *interface; /* ours, on the way to it; NULL: as the site has it */
+	int port;
+	/* Asked about every 0.2 s; false ends the job. NULL: nobody is asked. */
+	bool (*goes_on)(void *arg, double seconds);
+	void *arg;
 };
 
 /* Runs it and reads its line. *raw (may be NULL) gets its whole output (arena). */
@@ -136,5 +168,33 @@ bool fw_engine_find(struct fw_engine *engine, struct arena *arena, const char *r
  * geometric mean of without / with, and its 95 % interval (stats/pairs.h). */
 enum status fw_engine_gain(const double *without, const double *with, size_t n,
                            struct estimate *gain);
+
+#define FW_PAIRS_LEAST 3
+#define FW_PAIRS_MOST  50
+
+enum fw_way { FW_WITHOUT, FW_WITH, FW_WAYS };
+
+struct fw_pairs {
+	int n;
+	double step[FW_WAYS][FW_PAIRS_MOST];
+	double sums[FW_SUMS][FW_WAYS][FW_PAIRS_MOST]; /* NaN: not said */
+};
+
+/* Runs jobs in turn until `wanted` pairs are there. False: one failed, and *bad is
+ * its line. */
+bool fw_pairs_take(struct fw_pairs *p, int wanted,
+                   void (*run)(void *arg, bool off, struct fw_line *line), void *arg,
+                   struct fw_line *bad);
+/* Why no pairs are to be taken of that engine; outcome measured: they are. */
+struct fw_line fw_engine_fit(const struct fw_engine *engine, bool there, bool cuda, int pairs);
+/* The readings: metrics[0] of the step, metrics[1] of each all-reduce with its size as
+ * point; of neither where `line` is not measured. */
+struct fw_gain_of {
+	const char *metrics[2];
+	struct subject subject;
+	const char *params; /* or NULL */
+};
+enum status fw_gain_say(struct probe_ctx *ctx, const struct fw_gain_of *of,
+                        const struct fw_pairs *p, const struct fw_line *line);
 
 #endif

@@ -96,6 +96,98 @@ bool fw_engine_find(struct fw_engine *engine, struct arena *arena, const char *r
 	return engine->name != NULL;
 }
 
+struct fw_line fw_engine_fit(const struct fw_engine *engine, bool there, bool cuda, int pairs)
+{
+	if (!there)
+		return fw_line_none(OUTCOME_UNSUPPORTED, MSG_fw_no_engine, NULL, NULL);
+	if (!engine->on)
+		return fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_engine_idle, engine->name,
+		                    engine->found);
+	if (!cuda)
+		return fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_engine_cards, engine->name, NULL);
+	if (pairs < FW_PAIRS_LEAST)
+		return fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_left_out, "pairs", NULL);
+	return fw_line_none(OUTCOME_MEASURED, 0, NULL, NULL);
+}
+
+/* --- pairs --------------------------------------------------------------------------- */
+
+/* One after another in turn, and which goes first changes: what drifts meets both. */
+bool fw_pairs_take(struct fw_pairs *p, int wanted,
+                   void (*run)(void *arg, bool off, struct fw_line *line), void *arg,
+                   struct fw_line *bad)
+{
+	*p = (struct fw_pairs){0};
+	for (int i = 0; i < 2 * wanted && p->n < FW_PAIRS_MOST; i++) {
+		bool off = i % 4 == 1 || i % 4 == 2;
+		enum fw_way way = off ? FW_WITHOUT : FW_WITH;
+		struct fw_line line;
+
+		run(arg, off, &line);
+		if (line.outcome != OUTCOME_MEASURED) {
+			*bad = line;
+			return false;
+		}
+		p->step[way][i / 2] = line.step_ms;
+		for (int k = 0; k < FW_SUMS; k++)
+			p->sums[k][way][i / 2] = line.sums_ms[k];
+		p->n = (i + 1) / 2;
+	}
+	return true;
+}
+
+static struct reading gain_reading(const struct fw_gain_of *of, int metric)
+{
+	struct reading r = reading_init();
+
+	r.metric = of->metrics[metric];
+	r.subject = of->subject;
+	r.params = of->params;
+	return r;
+}
+
+static void set_gain(struct reading *r, const struct estimate *gain, int n)
+{
+	r->value_kind = VALUE_NUMBER;
+	r->value = gain->value;
+	r->stats[STAT_N] = n;
+	r->stats[STAT_CI_LO] = gain->lo;
+	r->stats[STAT_CI_HI] = gain->hi;
+}
+
+enum status fw_gain_say(struct probe_ctx *ctx, const struct fw_gain_of *of,
+                        const struct fw_pairs *p, const struct fw_line *line)
+{
+	struct estimate gain;
+	enum status st = ST_OK;
+
+	for (int k = -1; k < FW_SUMS && st == ST_OK; k++) {
+		struct reading r = gain_reading(of, k >= 0);
+		const double *without = k < 0 ? p->step[FW_WITHOUT] : p->sums[k][FW_WITHOUT];
+		const double *with = k < 0 ? p->step[FW_WITH] : p->sums[k][FW_WITH];
+
+		if (line->outcome == OUTCOME_MEASURED &&
+		    fw_engine_gain(without, with, (size_t)p->n, &gain) == ST_OK) {
+			set_gain(&r, &gain, p->n);
+			if (k >= 0)
+				r.point = arena_strf(ctx->arena, "bytes=%lld",
+				                     (long long)fw_sums_bytes[k]);
+		} else if (k <= 0) {
+			/* Once for all sizes. */
+			r.outcome = line->outcome == OUTCOME_MEASURED ? OUTCOME_NOT_MEASURED
+			                                              : line->outcome;
+			if (line->outcome == OUTCOME_MEASURED)
+				reason_set(ctx, &r.reason, MSG_fw_left_out, "pairs");
+			else
+				reason_set_list(ctx, &r.reason, line->reason, line->args);
+		} else {
+			continue;
+		}
+		st = ctx->emit(ctx, &r);
+	}
+	return st;
+}
+
 enum status fw_engine_gain(const double *without, const double *with, size_t n,
                            struct estimate *gain)
 {

@@ -12,6 +12,7 @@
 #include "base/launch.h"
 #include "base/msg.h"
 #include "base/proc.h"
+#include "hw/host.h"
 
 #define OUTPUT_LIMIT ((size_t)1 << 20)
 
@@ -176,4 +177,27 @@ void fw_pythons_find(struct fw_pythons *p, struct probe_ctx *ctx, const char *wa
 	str_release(&source);
 	str_release(&where);
 	str_release(&paths);
+}
+
+struct fw_line fw_pythons_lack(const struct fw_pythons *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->list[i].reason)
+			return (struct fw_line){.outcome = OUTCOME_NOT_MEASURED,
+			                        .reason = p->list[i].reason,
+			                        .args = {p->list[i].args[0], p->list[i].args[1],
+			                                 p->list[i].args[2]}};
+	if (!p->n)
+		return fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_no_python, NULL, NULL);
+	return fw_line_none(p->named ? OUTCOME_UNSUPPORTED : OUTCOME_NOT_MEASURED,
+	                    p->named ? MSG_fw_absent_named : MSG_fw_absent, p->paths, NULL);
+}
+
+bool fw_has_cards(struct probe_ctx *ctx)
+{
+	const char *device = ctx->param_word(ctx, "device");
+
+	if (strcmp(device, "auto") != 0)
+		return strcmp(device, "cuda") == 0;
+	return host_nvidia_read(ctx->arena, ctx->sys_root).n_cards > 0;
 }

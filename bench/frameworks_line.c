@@ -134,6 +134,38 @@ static void judge_figures(struct fw_line *l, struct arena *arena, const cJSON *r
 	}
 }
 
+static void take_sums(struct fw_line *l, const cJSON *root, const struct fw_asked *a)
+{
+	const cJSON *sums = json_get(root, "sums_ms");
+
+	for (int i = 0; i < FW_SUMS; i++) {
+		double ms = sums ? json_number(sums, tmpf("%lld", (long long)fw_sums_bytes[i]), NAN)
+		                 : NAN;
+
+		l->sums_ms[i] = ms > 0 ? ms : NAN;
+		if (a->sums && l->outcome == OUTCOME_MEASURED && !(ms > 0))
+			lacks(l, a, "sums_ms");
+	}
+}
+
+/* Answers that are no result of a job: how many cards, or that our part is done. */
+static bool take_short(struct fw_line *l, const cJSON *root, const struct fw_asked *a)
+{
+	double cards = json_number(root, "cards", -1);
+
+	if (!a->counts && !a->follows)
+		return false;
+	l->reached = FW_COMPATIBLE;
+	l->outcome = OUTCOME_MEASURED;
+	if (a->counts && cards >= 1 && cards <= 4096)
+		l->cards = (int)cards;
+	else if (a->counts)
+		lacks(l, a, "cards");
+	else if (!json_bool(root, "ended", false))
+		lacks(l, a, "ended");
+	return true;
+}
+
 static void take_line(struct fw_line *l, struct arena *arena, const cJSON *root,
                       const struct fw_asked *a)
 {
@@ -145,6 +177,8 @@ static void take_line(struct fw_line *l, struct arena *arena, const cJSON *root,
 		take_error(l, arena, a, kind, json_string(root, "detail", ""));
 		return;
 	}
+	if (take_short(l, root, a))
+		return;
 	l->reached = FW_COMPATIBLE;
 	l->version = calm_line(arena, json_string(root, "version", a->version));
 	l->backend = calm_line(arena, json_string(root, "backend", "?"));
@@ -157,6 +191,7 @@ static void take_line(struct fw_line *l, struct arena *arena, const cJSON *root,
 	take_parts(l->modes, mode_names, arena, json_get(root, "modes"));
 	take_parts(l->precisions, precision_names, arena, json_get(root, "precision"));
 	judge_figures(l, arena, root, a);
+	take_sums(l, root, a);
 	if (l->outcome == OUTCOME_MEASURED)
 		l->reached = FW_RUNS;
 }
@@ -193,6 +228,11 @@ static bool has_bare_word(const char *line, size_t len)
 	return false;
 }
 
+struct fw_line fw_line_none(enum outcome outcome, enum msg reason, const char *a, const char *b)
+{
+	return (struct fw_line){.outcome = outcome, .reason = reason, .args = {a, b}};
+}
+
 void fw_line_read(struct fw_line *l, struct arena *arena, const char *text, size_t len,
                   const struct fw_asked *asked)
 {
@@ -208,8 +248,12 @@ void fw_line_read(struct fw_line *l, struct arena *arena, const char *text, size
 	                      .loss_first = NAN,
 	                      .loss_last = NAN,
 	                      .resume_s = NAN,
-	                      .resumed_at = NAN};
-	if (asked->timed_out) {
+	                      .resumed_at = NAN,
+	                      .sums_ms = {NAN, NAN, NAN},
+	                      .cards = -1};
+	if (asked->stopped) {
+		say_why(l, OUTCOME_NOT_MEASURED, MSG_fwn_stopped, asked->title, NULL, NULL, NULL);
+	} else if (asked->timed_out) {
 		take_error(l, arena, asked, "time", "");
 	} else if (asked->signal) {
 		say_why(l, OUTCOME_NOT_MEASURED, MSG_fw_killed, asked->title,
@@ -227,4 +271,37 @@ void fw_line_read(struct fw_line *l, struct arena *arena, const char *text, size
 		take_error(l, arena, asked, "silent",
 		           arena_strf(arena, "exit %d: %s", asked->exit_code, *said ? said : "-"));
 	}
+}
+
+/* --- what follows from it ------------------------------------------------------------ */
+
+struct fw_line fw_line_of_cards(const struct fw_line *l, enum framework f)
+{
+	struct fw_line only = *l;
+
+	if (l->outcome == OUTCOME_MEASURED)
+		return fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_cpu_only, framework_titles[f],
+		                    l->backend);
+	if (l->outcome == OUTCOME_FAILED || l->outcome == OUTCOME_TIMED_OUT)
+		only.outcome = OUTCOME_NOT_MEASURED;
+	return only;
+}
+
+int fw_parts_right(struct probe_ctx *ctx, const struct fw_part *parts, struct fw_line *l)
+{
+	int right = 0;
+
+	for (int i = 0; i < FW_PARTS && l->outcome == OUTCOME_MEASURED; i++) {
+		const char *said = parts[i].said;
+
+		if (said && strcmp(said, "ok") == 0)
+			right++;
+		else if (!said)
+			*l = fw_line_none(OUTCOME_NOT_MEASURED, MSG_fw_bad_line, "PyTorch",
+			                  parts[i].name);
+		else if (strcmp(said, "absent") != 0)
+			*l = fw_line_none(OUTCOME_FAILED, MSG_fw_job, "PyTorch",
+			                  arena_strf(ctx->arena, "%s: %s", parts[i].name, said));
+	}
+	return right;
 }

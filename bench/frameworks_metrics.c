@@ -55,6 +55,8 @@ const struct metric fw_metrics[] = {
 	ENV("fw_engine_ratio", "1", HIGHER, CUDA,
             "step time without / with the acceleration engine that the environment switches on: "
             "geometric mean of alternated pairs"),
+	ENV("fw_engine_allreduce_ratio", "1", HIGHER, CUDA,
+            "the same of an all-reduce of 64 KiB, 4 MiB and 256 MiB, a point each"),
 	ENV("fw_manual_steps", "1", LOWER, ANY,
             "steps by hand before the smallest distributed job ran"),
 	{"deploy_ready_min", "min", BETTER_LOWER, SUBJECT_CLUSTER, BACKEND_ANY,

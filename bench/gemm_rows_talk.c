@@ -7,37 +7,10 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "gemm_rows.h"
-
-#define LOOK_S 0.001 /* to see whether something has come */
+#include "talk.h"
 
 static const char *const step_names[ROWS_STEPS] = {"multiply", "show", "over"};
 static const char digits[] = "0123456789abcdef";
-
-static enum status send_and_release(struct probe_ctx *ctx, int to, struct json_out *j)
-{
-	enum status st;
-
-	json_object_end(j);
-	st = ctx->send_text(ctx, to, j->out->data);
-	str_release(j->out);
-	return st;
-}
-
-static enum status receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc)
-{
-	const char *text;
-	enum status st = ctx->recv_text(ctx, from, fmax(seconds, LOOK_S), &text);
-
-	if (st != ST_OK)
-		return st;
-	return json_parse(doc, "text", text, strlen(text), JSON_STRICT, NULL) == ST_OK ? ST_OK
-	                                                                               : ST_PARSE;
-}
-
-static const char *kept(struct arena *arena, const cJSON *o, const char *key)
-{
-	return arena_str(arena, json_string(o, key, NULL));
-}
 
 /* --- orders ------------------------------------------------------------------------ */
 
@@ -53,7 +26,7 @@ enum status rows_send_order(struct probe_ctx *ctx, int to, const struct rows_ord
 	for (int i = 0; i < o->n_rows; i++)
 		json_put_int(&j, NULL, o->rows[i]);
 	json_array_end(&j);
-	return send_and_release(ctx, to, &j);
+	return talk_send(ctx, to, &j);
 }
 
 static bool read_order(struct arena *arena, const cJSON *root, struct rows_order *o)
@@ -75,7 +48,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct rows_order
 enum status rows_recv_order(struct probe_ctx *ctx, double seconds, struct rows_order *order)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, 0, seconds, &doc);
+	enum status st = talk_receive(ctx, 0, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;
@@ -113,20 +86,20 @@ enum status rows_send_pledge(struct probe_ctx *ctx, const struct rows_pledge *p)
 	for (int i = 0; i < p->n_cards; i++)
 		put_card(&j, &p->cards[i]);
 	json_array_end(&j);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_card(struct arena *arena, const cJSON *o, struct rows_card *c)
 {
 	*c = (struct rows_card){
-		.id = kept(arena, o, "id"),
-		.pci = kept(arena, o, "pci"),
+		.id = talk_text(arena, o, "id"),
+		.pci = talk_text(arena, o, "pci"),
 		.index = (int)json_number(o, "index", -1),
 		.gpu = json_bool(o, "gpu", false),
-		.why = kept(arena, o, "why"),
-		.root = kept(arena, o, "root"),
-		.device = kept(arena, o, "device"),
-		.library = kept(arena, o, "library"),
+		.why = talk_text(arena, o, "why"),
+		.root = talk_text(arena, o, "root"),
+		.device = talk_text(arena, o, "device"),
+		.library = talk_text(arena, o, "library"),
 	};
 	if (!c->id || !*c->id || !outcome_parse(json_string(o, "outcome", ""), &c->outcome))
 		return false;
@@ -152,7 +125,7 @@ enum status rows_recv_pledge(struct probe_ctx *ctx, int from, double seconds,
                              struct rows_pledge *pledge)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, from, seconds, &doc);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;
@@ -202,7 +175,7 @@ enum status rows_send_answer(struct probe_ctx *ctx, const struct rows_answer *a)
 	for (int i = 0; i < a->depth; i++)
 		json_put_string(&j, NULL, a->proof[i]);
 	json_array_end(&j);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_answer(struct arena *arena, const cJSON *root, struct rows_answer *a)
@@ -226,7 +199,7 @@ enum status rows_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                              struct rows_answer *answer)
 {
 	struct json_doc doc;
-	enum status st = receive(ctx, from, seconds, &doc);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 
 	if (st != ST_OK)
 		return st;

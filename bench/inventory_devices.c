@@ -5,6 +5,7 @@
 
 #include "hw/host.h"
 #include "inventory.h"
+#include "software.h"
 
 struct json_text json_text_begin(void)
 {
@@ -83,6 +84,37 @@ static bool holds_files(const char *type)
 	return true;
 }
 
+/* "ro,password=x" -> "ro,password=(not told)" */
+static const char *options_told(struct arena *arena, const char *options)
+{
+	char *copy = arena_str(arena, options), *rest = NULL;
+	struct str out = {0};
+	const char *told;
+
+	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		size_t name = strcspn(word, "=");
+
+		str_addf(&out, "%s%.*s", out.len ? "," : "", (int)name, word);
+		str_add(&out, word[name] && sw_is_secret(word, name) ? "=(not told)" : word + name);
+	}
+	told = arena_str(arena, str_text(&out));
+	str_release(&out);
+	return told;
+}
+
+/* "https://user:word@host/x" -> "https://(not told)@host/x" */
+static const char *source_told(struct arena *arena, const char *source)
+{
+	const char *begin = strstr(source, "://"), *end;
+
+	if (!begin)
+		return source;
+	begin += 3;
+	end = memrchr(begin, '@', strcspn(begin, "/"));
+	return end ? arena_strf(arena, "%.*s(not told)%s", (int)(begin - source), source, end)
+	           : source;
+}
+
 enum status inventory_mounts(struct probe_ctx *ctx)
 {
 	int count, kept = 0;
@@ -97,8 +129,8 @@ enum status inventory_mounts(struct probe_ctx *ctx)
 		json_object_begin(&t.j, NULL);
 		json_put_string(&t.j, "point", m[i].point);
 		json_put_string(&t.j, "type", m[i].type);
-		json_put_string(&t.j, "source", m[i].source);
-		json_put_string(&t.j, "options", m[i].options);
+		json_put_string(&t.j, "source", source_told(ctx->arena, m[i].source));
+		json_put_string(&t.j, "options", options_told(ctx->arena, m[i].options));
 		json_object_end(&t.j);
 	}
 	json_array_end(&t.j);

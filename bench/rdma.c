@@ -147,6 +147,7 @@ static struct rdma rdma_new(struct probe_ctx *ctx)
 {
 	const char *devices = ctx->param_word(ctx, "devices");
 	struct rdma r = {.ctx = ctx,
+	                 .clock = ctx->clock,
 	                 .self = ctx->self_index,
 	                 .other = !ctx->self_index,
 	                 .pings = (int)ctx->param_int(ctx, "pings"),

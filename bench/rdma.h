@@ -25,6 +25,7 @@ struct rdma_memory {
 	int dmabuf;       /* as of verbs_memory */
 	bool peermem;     /* where that is refused, as it is */
 	const char *path; /* "host", "dma-buf", "nvidia-peermem" */
+	const char *card; /* "0000:17:00.0, PHB": whose, and how far from the adapter; or NULL */
 	void *self;
 	/* Bytes from and to host memory; false: the device refused. NULL: at is host memory. */
 	bool (*write)(void *self, size_t at, const void *from, size_t bytes);
@@ -50,6 +51,7 @@ struct rdma_far {
 	uint64_t address;
 	int lid, reads, served, inline_bytes;
 	bool grh_required;
+	const char *card; /* as of rdma_memory */
 };
 
 struct rdma_rail {
@@ -83,6 +85,8 @@ struct rdma {
 	double point_s, seconds, others_s, silence_s, tcp_s;
 	const char *devices; /* named ones, or NULL: those of hardware */
 	struct verbs verbs;
+	/* Of what is measured: a double of libibverbs has its own. */
+	const struct clock_source *clock;
 	struct rdma_port *ports; /* ours that count */
 	int n_ports;
 	struct rdma_rail *rails;

@@ -12,6 +12,7 @@
 
 #include "cards.h"
 #include "hw/host.h"
+#include "hw/sysfs.h"
 
 #define HANDLE_DMABUF 1 /* CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD */
 #define SYNC_MEMOPS   6 /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
@@ -47,6 +48,36 @@ static size_t nearness(const char *root, const char *a, const char *b)
 	free(x);
 	free(y);
 	return same;
+}
+
+/* As nvidia-smi topo calls it: by one PCIe switch or several (PXB), by the host bridge
+ * (PHB), by others of the same NUMA node (NODE), or between those (SYS), which halves
+ * the rate. NULL: the kernel does not tell. */
+static const char *distance(const char *root, const char *a, const char *b)
+{
+	char *path = realpath(tmpf("%s/sys/bus/pci/devices/%s", root, a), NULL);
+	const char *bridge = path ? strstr(path, "/devices/pci") : NULL;
+	size_t whole = bridge ? (size_t)(bridge - path) + strlen("/devices/pci0000:00/") : 0;
+	size_t same = bridge ? nearness(root, a, b) : 0;
+	int64_t nodes[2] = {sys_number(-1, root, "/sys/bus/pci/devices/%s/numa_node", a),
+	                    sys_number(-1, root, "/sys/bus/pci/devices/%s/numa_node", b)};
+	const char *name = NULL;
+
+	if (bridge && same > whole)
+		name = "PXB";
+	else if (bridge && same == whole)
+		name = "PHB";
+	else if (bridge && nodes[0] >= 0 && nodes[1] >= 0)
+		name = nodes[0] == nodes[1] ? "NODE" : "SYS";
+	free(path);
+	return name;
+}
+
+static const char *card_text(struct rdma *r, const struct rdma_port *p, const struct card_memory *m)
+{
+	const char *far = p->pci ? distance(r->ctx->sys_root, p->pci, m->card.pci) : NULL;
+
+	return arena_strf(r->ctx->arena, "%s%s%s", m->card.pci, far ? ", " : "", far ? far : "");
 }
 
 /* The nearest card; of several the one with the rail's own number among them. */
@@ -145,6 +176,7 @@ static void make_card_memory(struct rdma *r, struct rdma_rail *rail, struct card
 	                                    .dmabuf = fd,
 	                                    .peermem = peermem,
 	                                    .path = fd >= 0 ? "dma-buf" : "nvidia-peermem",
+	                                    .card = card_text(r, &rail->ends[r->self].at, m),
 	                                    .self = m,
 	                                    .write = to_card,
 	                                    .read = from_card};

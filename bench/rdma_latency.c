@@ -151,7 +151,7 @@ static void send_message(struct ping *p, uint64_t number)
 
 static void ask(struct ping *p, struct samples *s)
 {
-	const struct clock_source *clock = p->r->ctx->clock;
+	const struct clock_source *clock = p->r->clock;
 	int64_t begin = clock_now(clock), start, end;
 	uint64_t last = 0;
 
@@ -198,7 +198,7 @@ static void answer(struct ping *p)
 
 static void ask_by_reading(struct ping *p, struct samples *s)
 {
-	const struct clock_source *clock = p->r->ctx->clock;
+	const struct clock_source *clock = p->r->clock;
 	int64_t begin = clock_now(clock);
 
 	for (int i = -WARM; i < p->r->pings && well(p); i++) {

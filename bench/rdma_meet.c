@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cards.h"
 #include "stats/rng.h"
 
 #define PAGE 4096
@@ -64,6 +65,10 @@ static void look_for_ports(struct rdma *r)
 	if (verbs_open(&r->verbs, r->ctx->arena, r->ctx->lib_dir, &err) != ST_OK)
 		rdma_blame(r, &r->trouble, OUTCOME_NOT_MEASURED, MSG_rdma_no_library, node,
 		           str_text(&err.text));
+	if (r->verbs.lib.standin) {
+		r->ctx->simulated = true;
+		r->clock = standin_clock(r->ctx, &r->verbs.lib);
+	}
 	error_release(&err);
 }
 
@@ -287,6 +292,7 @@ static void put_device(struct rdma *r, struct json_out *j, struct rdma_rail *rai
 	json_put_int(j, "served", dev->served);
 	json_put_int(j, "inline", dev->inline_bytes);
 	json_put_int(j, "psn", rail->psn);
+	json_put_string(j, "card", rail->memory.card);
 	json_put_int(j, "key", dev->key);
 	json_put_string(j, "address", tmpf("%016llx", (unsigned long long)dev->address));
 	json_array_begin(j, "qpn");
@@ -303,6 +309,7 @@ static void hear_device(struct rdma *r, struct rdma_rail *rail, const cJSON *o)
 
 	rail->ends[r->other].mtu = (int)json_number(o, "mtu", 0);
 	f->lid = (int)json_number(o, "lid", 0);
+	f->card = kept(r, o, "card");
 	f->grh_required = json_bool(o, "grh", false);
 	f->reads = (int)json_number(o, "reads", 0);
 	f->served = (int)json_number(o, "served", 0);

@@ -72,6 +72,10 @@ static void put_rail(struct rdma *r, struct json_out *j, const struct rdma_rail 
 	json_put_number(j, "expected_gbps", rail->expected);
 	json_put_int(j, "outstanding_reads", rail->reads);
 	json_put_string(j, "memory", rail->memory.path);
+	if (rail->memory.card) {
+		json_put_string(j, from == r->self ? "from_card" : "to_card", rail->memory.card);
+		json_put_string(j, from == r->self ? "to_card" : "from_card", rail->far.card);
+	}
 	json_put_bool(j, "relaxed_ordering", rail->relaxed);
 	json_put_int(j, "traffic_class", r->traffic_class);
 }

@@ -130,9 +130,7 @@ static enum status emit_packages(struct sw_scan *s)
 	json_put_int(&j, "wheels", count_of(s, SW_WHEEL) + count_of(s, SW_EGG));
 	json_put_int(&j, "conda", count_of(s, SW_CONDA));
 	json_put_int(&j, "deb", count_of(s, SW_DEB));
-	json_put_bool(&j, "rpm_database_not_read",
-	              sw_there(s, "/var/lib/rpm/rpmdb.sqlite") ||
-	                      sw_there(s, "/var/lib/rpm/Packages"));
+	json_put_int(&j, "rpm", count_of(s, SW_RPM));
 	sw_put_list(&j, "interpreters", &s->interpreters, LIST_MOST);
 	sw_put_list(&j, "places", &places, LIST_MOST);
 	sw_put_list(&j, "broken", &broken, LIST_MOST);
@@ -441,6 +439,7 @@ static enum status run(struct probe_ctx *ctx)
 	read_environment(&s);
 	sw_find_python(&s);
 	sw_find_deb(&s);
+	sw_find_rpm(&s);
 	leave_out_own(&s);
 	sw_find_system(&s, &sys);
 	sw_find_engines(&s, &engines);
@@ -473,7 +472,7 @@ static const struct param params[] = {
 
 static const struct metric metrics[] = {
 	{"sw_packages", "1", BETTER_NEITHER, SUBJECT_ENVIRONMENT, BACKEND_ANY,
-         "wheels, eggs, conda and Debian packages found, without those Assay had installed"},
+         "wheels, eggs, conda, deb and rpm packages found, without those Assay had installed"},
 	TEXT_METRIC("sw_pytorch", COPY_FORMULA),
 	TEXT_METRIC("sw_tensorflow", COPY_FORMULA),
 	TEXT_METRIC("sw_mxnet", COPY_FORMULA),

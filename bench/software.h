@@ -15,7 +15,10 @@
 
 /* --- software_files.c: bounded reading ----------------------------------------- */
 
-enum sw_source { SW_WHEEL, SW_EGG, SW_CONDA, SW_DEB };
+enum sw_source { SW_WHEEL, SW_EGG, SW_CONDA, SW_DEB, SW_RPM };
+
+#define SW_ANY    (-1)
+#define SW_SYSTEM (-2) /* of the distribution: deb or rpm */
 
 struct sw_package {
 	enum sw_source source;
@@ -96,7 +99,9 @@ void sw_put_list(struct json_out *j, const char *key, const struct sw_text_list 
 
 void sw_find_python(struct sw_scan *s);
 void sw_find_deb(struct sw_scan *s);
-/* By name, of one source or any (-1), after `from` (NULL: the first); or NULL. */
+/* software_rpm.c */
+void sw_find_rpm(struct sw_scan *s);
+/* By name, of one source, SW_ANY or SW_SYSTEM, after `from` (NULL: the first); or NULL. */
 const struct sw_package *sw_package_find(const struct sw_scan *s, const char *name, int source,
                                          const struct sw_package *from);
 
@@ -169,6 +174,8 @@ struct sw_system {
 
 void sw_find_system(struct sw_scan *s, struct sw_system *sys);
 const struct sw_item *sw_item_find(const struct sw_system *sys, const char *name);
+/* software_images.c: images at hand, with what their configuration tells of versions. */
+void sw_find_images(struct sw_scan *s, struct sw_system *sys);
 /* software_hosted.c: scheduler, container runtimes and images. */
 void sw_find_hosted(struct sw_scan *s, struct sw_system *sys);
 bool sw_process_runs(struct sw_scan *s, const char *name);

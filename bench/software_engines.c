@@ -101,7 +101,7 @@ static const char *found_by(struct sw_scan *s, const struct sign *g)
 	size_t len = g->variable ? strlen(g->variable) : 0;
 
 	for (int i = 0; i < 4 && g->packages[i]; i++) {
-		const struct sw_package *p = sw_package_find(s, g->packages[i], -1, NULL);
+		const struct sw_package *p = sw_package_find(s, g->packages[i], SW_ANY, NULL);
 
 		if (p)
 			return arena_strf(s->arena, "package %s %s in %s", p->name,

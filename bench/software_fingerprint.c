@@ -282,15 +282,15 @@ static const char *libraries_part(struct sw_scan *s, const struct sw_system *sys
 
 static const char *packages_part(struct sw_scan *s)
 {
-	static const char *const words[] = {"wheel", "egg", "conda", "deb"};
+	static const char *const words[] = {"wheel", "egg", "conda", "deb", "rpm"};
 	struct object o = {.arena = s->arena};
 
 	for (int i = 0; i < s->n_packages; i++) {
 		const struct sw_package *p = &s->packages[i];
 
 		put(&o,
-		    tmpf("%s %s%s%s", words[p->source], p->name, p->source == SW_DEB ? "" : " in ",
-		         p->source == SW_DEB ? "" : p->dir),
+		    tmpf("%s %s%s%s", words[p->source], p->name, p->source >= SW_DEB ? "" : " in ",
+		         p->source >= SW_DEB ? "" : p->dir),
 		    arena_strf(s->arena, "%s%s%s", p->version ? p->version : "?",
 		               p->build ? "-" : "", p->build ? p->build : ""));
 	}

@@ -266,7 +266,7 @@ static void take_packages(struct sw_scan *s, const struct kind *k, struct sw_fra
 			const struct sw_package *p = &s->packages[i];
 			struct sw_copy *c;
 
-			if (p->source == SW_DEB || (p->source == SW_CONDA) != (pass == 1) ||
+			if (p->source >= SW_DEB || (p->source == SW_CONDA) != (pass == 1) ||
 			    !is_named(k, p->name) || have_copy(f, p) || !(c = add_copy(f)))
 				continue;
 			*c = (struct sw_copy){

@@ -281,7 +281,8 @@ const struct sw_package *sw_package_find(const struct sw_scan *s, const char *na
 {
 	for (int i = from ? (int)(from - s->packages) + 1 : 0; i < s->n_packages; i++)
 		if (strcmp(s->packages[i].name, name) == 0 &&
-		    (source < 0 || (int)s->packages[i].source == source))
+		    (source == SW_ANY || (int)s->packages[i].source == source ||
+		     (source == SW_SYSTEM && s->packages[i].source >= SW_DEB)))
 			return &s->packages[i];
 	return NULL;
 }

@@ -199,69 +199,81 @@ static const char *plain_version(struct sw_scan *s, const char *version)
 	return version ? arena_strn(s->arena, version, strcspn(version, "-")) : NULL;
 }
 
-/* First Debian package whose name begins so. */
-static const struct sw_package *deb_beginning(const struct sw_scan *s, const char *beginning)
+/* First package of the distribution whose name begins so. */
+static const struct sw_package *package_beginning(const struct sw_scan *s, const char *beginning)
 {
 	for (int i = 0; i < s->n_packages; i++)
-		if (s->packages[i].source == SW_DEB && str_starts(s->packages[i].name, beginning))
+		if (s->packages[i].source >= SW_DEB && str_starts(s->packages[i].name, beginning))
 			return &s->packages[i];
 	return NULL;
 }
 
 struct helper {
-	const char *name, *package; /* beginning of the Debian package's name, or NULL */
-	const char *version_file;   /* or NULL */
-	const char *paths[3];       /* any of them: it is there */
-	const char *process;        /* or NULL */
+	const char *name, *package, *rpm; /* beginning of the package's name, or NULL: the same */
+	const char *version_file;         /* or NULL */
+	const char *paths[3];             /* any of them: it is there */
+	const char *process;              /* or NULL */
 };
 
 static const struct helper helpers[] = {
 	{"fabric_manager",
          "nvidia-fabricmanager",
+         "nvidia-fabric-manager",
          NULL,
          {"/usr/bin/nv-fabricmanager"},
          "nv-fabricmanager"},
 	{"peer_memory",
+         NULL,
          NULL,
          "/sys/module/nvidia_peermem/version",
          {"/sys/module/nvidia_peermem", "/sys/kernel/mm/memory_peers/nv_mem"},
          NULL},
 	{"gdrcopy",
          "gdrdrv",
+         "gdrcopy",
          "/sys/module/gdrdrv/version",
          {"/dev/gdrdrv", "/sys/module/gdrdrv"},
          NULL},
-	{"ofed", "mlnx-ofed", "/sys/module/mlx5_core/version", {"/sys/module/mlx5_core"}, NULL},
+	{"ofed",
+         "mlnx-ofed",
+         "mlnx-ofa_kernel",
+         "/sys/module/mlx5_core/version",
+         {"/sys/module/mlx5_core"},
+         NULL},
 	{"doca",
          "doca-ofed",
+         NULL,
          "/opt/mellanox/doca/applications/VERSION",
          {"/opt/mellanox/doca"},
          NULL},
-	{"imex", "nvidia-imex", NULL, {"/usr/bin/nvidia-imex"}, "nvidia-imex"},
+	{"imex", "nvidia-imex", NULL, NULL, {"/usr/bin/nvidia-imex"}, "nvidia-imex"},
 	{"container_toolkit",
          "nvidia-container-toolkit",
+         NULL,
          NULL,
          {"/usr/bin/nvidia-ctk", "/usr/bin/nvidia-container-runtime",
           "/etc/nvidia-container-runtime/config.toml"},
          NULL},
-	{"dcgm", "datacenter-gpu-manager", NULL, {"/usr/bin/nv-hostengine"}, "nv-hostengine"},
-	{"persistence_daemon", NULL, NULL, {NULL}, "nvidia-persistenced"},
+	{"dcgm", "datacenter-gpu-manager", NULL, NULL, {"/usr/bin/nv-hostengine"}, "nv-hostengine"},
+	{"persistence_daemon", NULL, NULL, NULL, {NULL}, "nvidia-persistenced"},
 };
 
 static void find_helper(struct sw_scan *s, struct sw_system *sys, const struct helper *h)
 {
-	const struct sw_package *deb = h->package ? deb_beginning(s, h->package) : NULL;
+	const struct sw_package *package = h->package ? package_beginning(s, h->package) : NULL;
 	const char *version = h->version_file ? sw_line(s, h->version_file) : NULL, *where = NULL;
 
+	if (!package && h->rpm)
+		package = package_beginning(s, h->rpm);
 	for (int i = 0; i < 3 && h->paths[i] && !where; i++)
 		if (sw_there(s, h->paths[i]))
 			where = h->paths[i];
 	if (h->process && sw_process_runs(s, h->process))
 		where = arena_strf(s->arena, "process %s", h->process);
-	if (!version && deb)
-		version = plain_version(s, deb->version);
-	if (!where && deb)
-		where = arena_strf(s->arena, "package %s", deb->name);
+	if (!version && package)
+		version = plain_version(s, package->version);
+	if (!where && package)
+		where = arena_strf(s->arena, "package %s", package->name);
 	if (where)
 		sw_add_item(s, sys, h->name, version, where);
 }

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "talk.h"
 
 #define LOOK_S 0.001 /* to see whether something has come */
 
@@ -15,16 +16,6 @@ static const char *const step_names[] = {
 	ALL_STEP_LIST(X)
 #undef X
 };
-
-static enum status send_and_release(struct probe_ctx *ctx, int to, struct json_out *j)
-{
-	enum status st;
-
-	json_object_end(j);
-	st = ctx->send_text(ctx, to, j->out->data);
-	str_release(j->out);
-	return st;
-}
 
 /* A number from 0 to most; -1: there is none. */
 static int whole(const cJSON *root, const char *key, int most)
@@ -48,7 +39,7 @@ enum status all_send_order(struct probe_ctx *ctx, int to, const struct all_order
 	json_put_int(&j, "depth", o->depth);
 	json_put_string(&j, "engine", o->engine);
 	json_put_int(&j, "bytes", o->bytes);
-	return send_and_release(ctx, to, &j);
+	return talk_send(ctx, to, &j);
 }
 
 static bool read_order(struct arena *arena, const cJSON *root, struct all_order *o)
@@ -71,14 +62,11 @@ static bool read_order(struct arena *arena, const cJSON *root, struct all_order 
 enum status all_recv_order(struct probe_ctx *ctx, double seconds, struct all_order *order)
 {
 	struct json_doc doc;
-	const char *text;
-	enum status st = ctx->recv_text(ctx, 0, seconds, &text);
+	enum status st = talk_receive(ctx, 0, seconds, &doc);
 	bool read;
 
 	if (st != ST_OK)
 		return st;
-	if (json_parse(&doc, "order", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
-		return ST_PARSE;
 	read = read_order(ctx->arena, doc.root, order);
 	json_release(&doc);
 	return read ? ST_OK : ST_PARSE;
@@ -118,7 +106,7 @@ enum status all_send_answer(struct probe_ctx *ctx, const struct all_answer *a)
 	json_put_number(&j, "mean_s", a->mean_s);
 	json_put_number(&j, "p99_s", a->p99_s);
 	json_put_bool(&j, "client_bound", a->client_bound);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 /* False: one of them is no rate. */
@@ -171,20 +159,19 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct all_answe
 void all_recv_answer(struct probe_ctx *ctx, int from, double seconds, struct all_answer *answer)
 {
 	struct json_doc doc;
-	const char *text = NULL;
-	enum status st = ctx->recv_text(ctx, from, fmax(seconds, LOOK_S), &text);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 	bool read = false;
 
-	if (st == ST_OK &&
-	    json_parse(&doc, "answer", text, strlen(text), JSON_STRICT, NULL) == ST_OK) {
+	if (st == ST_OK) {
 		read = read_answer(ctx->arena, doc.root, answer);
 		json_release(&doc);
 	}
 	if (read)
 		return;
 	*answer = (struct all_answer){.outcome = OUTCOME_NOT_MEASURED};
-	answer->why = arena_str(ctx->arena, st == ST_OK ? say(MSG_storage_all_garbled)
-	                                                : say(MSG_storage_all_silent));
+	answer->why =
+		arena_str(ctx->arena, st == ST_OK || st == ST_PARSE ? say(MSG_storage_all_garbled)
+	                                                            : say(MSG_storage_all_silent));
 }
 
 void all_take_in(struct probe_ctx *ctx)

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "talk.h"
 #include "training.h"
 
 static const char *const step_names[TRAINING_STEPS] = {
@@ -12,16 +13,6 @@ static const char *const step_names[TRAINING_STEPS] = {
 	[TRAINING_CHECK] = "check", [TRAINING_RUN] = "run", [TRAINING_LEAVE] = "leave",
 	[TRAINING_OVER] = "over",
 };
-
-static enum status send_and_release(struct probe_ctx *ctx, int to, struct json_out *j)
-{
-	enum status st;
-
-	json_object_end(j);
-	st = ctx->send_text(ctx, to, j->out->data);
-	str_release(j->out);
-	return st;
-}
 
 /* A number from 0 to most; -1: there is none. */
 static int whole(const cJSON *root, const char *key, int most)
@@ -51,7 +42,7 @@ enum status training_send_order(struct probe_ctx *ctx, int to, const struct trai
 	json_put_bool(&j, "together", o->together);
 	json_put_int(&j, "turn", o->turn);
 	json_put_number(&j, "clock_s", o->clock_s);
-	return send_and_release(ctx, to, &j);
+	return talk_send(ctx, to, &j);
 }
 
 static bool read_order(struct arena *arena, const cJSON *root, struct training_order *o)
@@ -84,14 +75,11 @@ static bool read_order(struct arena *arena, const cJSON *root, struct training_o
 enum status training_recv_order(struct probe_ctx *ctx, double seconds, struct training_order *o)
 {
 	struct json_doc doc;
-	const char *text;
-	enum status st = ctx->recv_text(ctx, 0, seconds, &text);
+	enum status st = talk_receive(ctx, 0, seconds, &doc);
 	bool read;
 
 	if (st != ST_OK)
 		return st;
-	if (json_parse(&doc, "order", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
-		return ST_PARSE;
 	read = read_order(ctx->arena, doc.root, o);
 	json_release(&doc);
 	return read ? ST_OK : ST_PARSE;
@@ -145,7 +133,7 @@ enum status training_send_answer(struct probe_ctx *ctx, const struct training_an
 	json_put_number(&j, "clock_s", a->clock_s);
 	put_cards(&j, a);
 	put_steps(&j, a);
-	return send_and_release(ctx, 0, &j);
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_cards(struct arena *arena, const cJSON *root, struct training_answer *a)
@@ -215,18 +203,16 @@ void training_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                           struct training_answer *a)
 {
 	struct json_doc doc;
-	const char *text = NULL;
-	enum status st = ctx->recv_text(ctx, from, seconds, &text);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 	bool read = false;
 
-	if (st == ST_OK &&
-	    json_parse(&doc, "answer", text, strlen(text), JSON_STRICT, NULL) == ST_OK) {
+	if (st == ST_OK) {
 		read = read_answer(ctx->arena, doc.root, a);
 		json_release(&doc);
 	}
 	if (read)
 		return;
 	*a = (struct training_answer){.outcome = OUTCOME_NOT_MEASURED};
-	a->why = arena_str(ctx->arena,
-	                   st == ST_OK ? say(MSG_training_garbled) : say(MSG_training_silent));
+	a->why = arena_str(ctx->arena, st == ST_OK || st == ST_PARSE ? say(MSG_training_garbled)
+	                                                             : say(MSG_training_silent));
 }

@@ -182,6 +182,27 @@ struct evidence_file {
 	int64_t bytes;
 };
 
+/* What one piece of delivered work costs: a price over a rate that was measured. */
+struct price_line {
+	const char *name;     /* "tflops_hour": a row of src/cli/prices.c */
+	const char *metric;   /* of the rate */
+	double value, lo, hi; /* in the list's currency; lo and hi NaN: no interval */
+	double rate;          /* the median it is from, in the metric's unit */
+	enum origin origin;   /* of the rate */
+	bool of_card;         /* of a card alone, else of the whole cluster */
+	bool at_least;        /* the rate is one that training does not reach */
+};
+
+struct price_list {
+	const char *source;   /* "quote", "bill"; NULL: no price was given */
+	const char *currency; /* "CNY" */
+	double card_hour;
+	double params; /* of the model whose tokens are priced */
+	const struct price_line *lines;
+	int n;
+};
+struct gated;
+
 struct scorecard {
 	const char *profile; /* name */
 	const char *profile_sha256;
@@ -230,6 +251,8 @@ struct scorecard {
 	enum overall overall_unwaived; /* without them; of a simulated run what it would be */
 	const struct evidence_file *evidence;
 	int n_evidence;
+	struct price_list prices;
+	const struct gated *gated; /* what a gate said of this record (run/gated.h), or NULL */
 };
 
 const char *verdict_name(enum verdict verdict);

@@ -1,12 +1,7 @@
 # What a scorecard says against what was planted: found, missed, falsely blamed.
+import json
+
 BLAME = ("fail", "warn", "inconclusive", "not_measured", "too_short", "too_few", "stated_only")
-
-
-class Pair(list):
-    """The two nodes of a pair; "pair" for whichever."""
-
-    def __eq__(self, other):
-        return other == "pair" or list.__eq__(self, other)
 
 
 def card_places(nodes):
@@ -21,7 +16,7 @@ def card_places(nodes):
 
 
 def place(cards, several, finding):
-    """Where a finding points: a card's number, [a, b] for a link, "node", "all"."""
+    """Where a finding points: a card's number, [a, b] for a link or a pair of nodes, "node", "all"."""
     subject = finding["subject"]
     if subject["kind"] == "card":
         return cards.get(subject.get("id"), cards.get(subject.get("pci"), "all"))
@@ -30,14 +25,12 @@ def place(cards, several, finding):
         return ends if None not in ends and ends else "links"
     if subject["kind"] in ("node", "environment") and several:
         return subject.get("id")
-    if subject["kind"] == "pair" and subject.get("ends"):
-        return Pair(end["node"] for end in subject["ends"])
+    if subject["kind"] == "pair" and len(subject.get("ends", [])) == 2:
+        return [end.get("node") for end in subject["ends"]]
     return subject["kind"]
 
 
 def same_place(wanted, found):
-    if isinstance(found, Pair):
-        return wanted in ("pair", "*") or (isinstance(wanted, list) and set(found) == set(wanted))
     if isinstance(wanted, list) and isinstance(found, list):
         return all(w in found for w in wanted if w != "*")
     return wanted in (found, "*")
@@ -70,6 +63,10 @@ def judge(case, card, nodes):
             missed.append(f"no {want['rule']} of {want['subject']}: {want['verdict']}"
                           + (f" that says \"{want['says']}\"" if "says" in want else "")
                           + (f"; there is {'; '.join(seen[:3])}" if seen else ""))
+    for want in case.get("blames", []):
+        named = [loc["explanations"][0] for loc in card["localised"] if loc["identified"]]
+        if not any(all(said.get(k) == v for k, v in want.items()) for said in named):
+            missed.append(f"nobody is named as {json.dumps(want)}; there is {json.dumps(named)}")
     if card["verdict_if_measured"] != case["verdict"]:
         missed.append(f"verdict {card['verdict_if_measured']}, not {case['verdict']}")
     if card["overall"] == "ACCEPT":
@@ -78,7 +75,8 @@ def judge(case, card, nodes):
     for f, where in findings:
         rule = rules[f["rule"]]
         if f["verdict"] not in BLAME or not rule["required"] or rule["reading"] != "sound" \
-                or rule["stage"] != case.get("stage", "delivery") or where in culprits:
+                or rule["stage"] != case.get("stage", "delivery") \
+                or any(same_place(c, where) for c in culprits if c != "*"):
             continue
         if any(matches({"verdict": f["verdict"], **a}, f, where) for a in case.get("allow", [])):
             continue

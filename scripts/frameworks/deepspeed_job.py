@@ -15,14 +15,28 @@ SPEC = json.loads(os.environ["ASSAY_JOB"])
 CUDA = SPEC["device"] == "cuda"
 if not CUDA:
     os.environ["DS_ACCELERATOR"] = "cpu"
+    # Else it asks numactl, which few images have, how many sockets there are.
+    os.environ.setdefault("LOCAL_SIZE", os.environ["LOCAL_WORLD_SIZE"])
 try:
-    import deepspeed
     import torch
     import torch.distributed as dist
+    if not CUDA and int(torch.__version__.split(".")[0]) < 2:
+        # Gloo cannot do them yet: without the names DeepSpeed gathers another way.
+        for name in ("all_gather_into_tensor", "_all_gather_base"):
+            if hasattr(dist, name):
+                delattr(dist, name)
+    import deepspeed
     from torch import nn
     from torch.nn import functional as F
 except Exception as trouble:
     finish({"error": "import", "detail": "%s: %s" % (type(trouble).__name__, trouble)})
+
+# On CPUs it would compile its sums over shared memory into the user's home: it goes
+# without, as no op is needed for a stock optimiser.
+if not CUDA:
+    ops = getattr(deepspeed.ops, "__compatible_ops__", {})
+    for name in ops:
+        ops[name] = False
 
 WIDTH, BATCH = (2048, 64) if CUDA else (32, 8)
 
@@ -82,8 +96,14 @@ def run():
             "device": SPEC["device"], "backend": "nccl" if CUDA else "gloo",
             "steps": SPEC["steps"], "stages": "1, 3"}
     first = train(1, device)
-    line.update(train(3, device))
-    line["params_equal"] = line["params_equal"] and first["params_equal"]
+    try:
+        line.update(train(3, device))
+        line["params_equal"] = line["params_equal"] and first["params_equal"]
+    except RuntimeError as trouble:
+        # What ZeRO-3 needs gloo learnt late, and all ranks meet that alike.
+        if CUDA or not any(w in str(trouble) for w in ("no support for", "not support")):
+            raise
+        line.update(first, stages="1")
     return line
 
 

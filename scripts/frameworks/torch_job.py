@@ -152,6 +152,25 @@ class Job:
                 "loss_last": last, "step_ms": self.reduced(ms, dist.ReduceOp.MAX),
                 "alone_ms": self.mean(alone)}
 
+    def sums(self):
+        """Milliseconds of an all-reduce of each size: median of five, slowest rank."""
+        told = {}
+        for size in SPEC["sums"]:
+            t = torch.empty(size // 4, device=self.device)
+            times = []
+            for _ in range(7):
+                t.fill_(1)
+                dist.barrier()
+                self.sync()
+                begin = time.perf_counter()
+                dist.all_reduce(t)
+                self.sync()
+                times.append(time.perf_counter() - begin)
+            wanted(float(t[0]) == self.size and float(t[-1]) == self.size,
+                   "an all-reduce of %d bytes is wrong" % size)
+            told[str(size)] = self.reduced(sorted(times[2:])[2] * 1e3, dist.ReduceOp.MAX)
+        return told
+
     def tensor_parallel(self):
         """Columns of the first matrix and rows of the second, one part a rank."""
         part = 4 * WIDTH // self.size
@@ -296,6 +315,8 @@ class Job:
             line["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
         self.all_reduce()
         line.update(self.data_parallel())
+        if SPEC.get("sums"):
+            line["sums_ms"] = self.sums()
         if not SPEC.get("brief"):
             line["modes"] = {"data": "ok"}
             for name, part in (("tensor", self.tensor_parallel),

@@ -69,6 +69,17 @@ static bool literal(const char **p, char c)
 	return **p == c && (*p)++;
 }
 
+/* timegm would make March 2 of February 30, and days from 2262-04-11 on are more
+ * nanoseconds than there is room for. */
+static bool day_exists(int year, int month, int day)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return year >= 1970 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 &&
+	       day <= days[month - 1] + (leap && month == 2);
+}
+
 bool time_parse_utc(const char *text, int64_t *wall_ns)
 {
 	struct tm tm = {0};
@@ -82,8 +93,8 @@ bool time_parse_utc(const char *text, int64_t *wall_ns)
 		return false;
 	if (*p == '.' && (p++, !digits(&p, 3, &ms)))
 		return false;
-	if (strcmp(p, "Z") != 0 || month < 1 || month > 12 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
-	    tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+	if (strcmp(p, "Z") != 0 || !day_exists(year, month, tm.tm_mday) || tm.tm_hour > 23 ||
+	    tm.tm_min > 59 || tm.tm_sec > 60)
 		return false;
 	tm.tm_year = year - 1900;
 	tm.tm_mon = month - 1;
@@ -112,22 +123,15 @@ static bool zone(const char *p, int *ahead_s)
 bool time_parse_zoned(const char *text, int64_t *wall_ns)
 {
 	size_t date = strcspn(text, "T"), clock = strcspn(text + date, "Z+-");
-	struct str utc = {0}, again = {0};
+	struct str utc = {0};
 	int ahead_s;
-	/* Nanoseconds since 1970 end in 2262. */
-	bool ok = zone(text + date + clock, &ahead_s) && strcmp(text, "1970") > 0 &&
-	          strcmp(text, "2200") < 0;
+	bool ok = zone(text + date + clock, &ahead_s) && strcmp(text, "2200") < 0;
 
 	str_addn(&utc, text, date + clock);
 	str_add(&utc, clock == strlen("T10:00") ? ":00Z" : "Z");
 	ok = ok && time_parse_utc(utc.data, wall_ns);
-	if (ok) {
-		/* February 30 would have become March 2. */
-		time_add_utc(&again, *wall_ns);
-		ok = strncmp(again.data, utc.data, strlen("2026-12-02")) == 0;
+	if (ok)
 		*wall_ns -= ahead_s * NS_PER_S;
-	}
 	str_release(&utc);
-	str_release(&again);
 	return ok;
 }

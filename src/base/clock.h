@@ -36,7 +36,8 @@ static inline void clock_sleep(const struct clock_source *c, int64_t ns)
 
 /* Adds 2026-12-02T03:04:05.678Z. */
 void time_add_utc(struct str *out, int64_t wall_ns);
-/* Reads that form back (also without milliseconds); false if malformed. */
+/* Reads that form back (also without milliseconds). False if malformed, no day of the
+ * calendar, or not in 1970 to 2261, where nanoseconds end. */
 bool time_parse_utc(const char *text, int64_t *wall_ns);
 /* A time that a person gives, with its zone: 2026-12-02T10:00:00+08:00, also
  * without seconds and with Z for UTC. False if malformed, without a zone, no day of

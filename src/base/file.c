@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/unit.h"
+
+#define NAMES_TRIED 16
 
 enum status fd_read_all(struct str *out, int fd, const char *name, size_t limit, struct error *err)
 {
@@ -100,19 +102,35 @@ static enum status sync_parent(const char *path)
 	return ST_OK;
 }
 
+int file_beside(struct str *name, const char *path)
+{
+	unsigned long long number;
+	int fd = -1;
+
+	for (int i = 0; i < NAMES_TRIED && fd < 0; i++) {
+		if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+			return -1;
+		str_clear(name);
+		str_addf(name, "%s.%012llx", path, number & 0xffffffffffffULL);
+		fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (fd < 0 && errno != EEXIST)
+			return -1;
+	}
+	return fd;
+}
+
 enum status file_write(const char *path, const char *text, size_t len, struct error *err)
 {
 	struct str temporary = {0};
 	enum status st = ST_OK;
 	int fd;
 
-	str_addf(&temporary, "%s.XXXXXX", path);
-	fd = mkostemp(temporary.data, O_CLOEXEC);
+	fd = file_beside(&temporary, path);
 	if (fd < 0) {
 		st = error_errno(err, path, errno);
 		goto out;
 	}
-	if (fchmod(fd, 0644) != 0 || fd_write_all(fd, text, len) != ST_OK || fsync(fd) != 0) {
+	if (fd_write_all(fd, text, len) != ST_OK || fsync(fd) != 0) {
 		st = error_errno(err, path, errno);
 		close(fd);
 		unlink(temporary.data);

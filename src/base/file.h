@@ -14,7 +14,10 @@ enum status file_read(struct str *out, const char *path, size_t limit, struct er
 enum status fd_read_all(struct str *out, int fd, const char *name, size_t limit, struct error *err);
 /* First line of a small file without its newline; false when unreadable. */
 bool file_read_line(const char *path, struct str *out);
-/* Writes a temporary sibling, fsyncs, renames: all or nothing. */
+/* A new file beside `path` under a name nobody can guess, with the mode of the umask and
+ * never through a link; -1 and errno. To be renamed to `path` or removed by the caller. */
+int file_beside(struct str *name, const char *path);
+/* Writes such a sibling, fsyncs, renames: all or nothing. */
 enum status file_write(const char *path, const char *text, size_t len, struct error *err);
 /* mkdir -p; mode 0755 less umask. */
 enum status dir_make(const char *path, struct error *err);

@@ -11,7 +11,8 @@
 #include "base/file.h"
 #include "base/unit.h"
 
-#define JSON_FILE_LIMIT ((size_t)256 << 20)
+/* In memory a document is up to 32 times its text. */
+#define JSON_FILE_LIMIT ((size_t)64 << 20)
 
 /* Overwrites comments with spaces so that every place stays where it was. */
 static void blank_comments(char *text, size_t len)

@@ -25,7 +25,8 @@
 #define RESOLVE_FLAGS (0x01 | 0x04 | 0x08) /* no other mount, no links, no way up */
 #define PREFIX        ".assay-"
 #define LOCK          ".lock"
-#define NAMES_MOST    8 /* components from ".assay-…" on */
+#define FOREIGN       (-1) /* no errno value: of another user */
+#define NAMES_MOST    8    /* components from ".assay-…" on */
 #define PASSES_MOST   64
 #define DIR_FLAGS     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define MAKE_WAIT_NS  (5 * NS_PER_S) /* for the guard of a killed run to finish */
@@ -314,7 +315,28 @@ static int take_lock(int fd)
 	return flock(fd, LOCK_SH | LOCK_NB) == 0 ? 0 : errno;
 }
 
-/* One try: 0, or an errno value; EWOULDBLOCK and ENOENT are worth another. */
+/* Whether directory `run` and `node` in it belong to whom our files here belong to - root
+ * of a client may be another user on the server. Others' could be emptied or exchanged
+ * below us. Asked of a file that is surely ours: a new one, through its descriptor. */
+static int check_owner(int run, int node)
+{
+	const char *name = tmpf(".mine-%d", (int)getpid());
+	struct stat ours, above, here;
+	int fd, errnum = 0;
+
+	fd = openat(node, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &ours) != 0 || fstat(run, &above) != 0 || fstat(node, &here) != 0)
+		errnum = errno;
+	else if (above.st_uid != ours.st_uid || here.st_uid != ours.st_uid)
+		errnum = FOREIGN;
+	unlinkat(node, name, 0);
+	close(fd);
+	return errnum;
+}
+
+/* One try: 0, FOREIGN, or an errno value; EWOULDBLOCK and ENOENT are worth another. */
 static int make_once(int base, const char *run, const char *node, int *lock_fd)
 {
 	int run_fd = -1, node_fd = -1, errnum = 0;
@@ -328,6 +350,9 @@ static int make_once(int base, const char *run, const char *node, int *lock_fd)
 	node_fd = open_below(run_fd, node);
 	if (node_fd < 0)
 		goto failed;
+	errnum = check_owner(run_fd, node_fd);
+	if (errnum)
+		goto out;
 	*lock_fd = openat(node_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*lock_fd < 0)
 		goto failed;
@@ -380,6 +405,8 @@ enum status scratch_make(const char *path, const char *run, const char *node, st
 		return error_set(err, ST_EXISTS, MSG_scratch_in_use, dir->data);
 	if (errnum)
 		scratch_close(dir->data, -1); /* what was made of it so far */
+	if (errnum == FOREIGN)
+		return error_set(err, ST_EXISTS, MSG_scratch_foreign, dir->data);
 	return errnum ? error_errno(err, dir->data, errnum) : ST_OK;
 }
 

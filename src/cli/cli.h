@@ -51,7 +51,8 @@ struct judge_request {
 	bool again;                      /* what there is to note was said the first time */
 	const struct waiver_list *grant; /* more waivers than the run has, or NULL */
 	bool drop_granted;               /* without those that were granted after it */
-	/* Where the command has EVIDENCE_OPTIONS; else NULL. */
+	/* Where the command has EVIDENCE_OPTIONS; else NULL. Where none of them was given, what
+	 * is kept with the run counts (evidence_kept.h). */
 	const struct options *evidence;
 };
 

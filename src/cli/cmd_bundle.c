@@ -1,18 +1,25 @@
 /* assay bundle DIR: a run as one file for the contract's annex. What the verdict was made
- * of goes in - journal, raw samples, profile, waivers - with the scorecard that this build
- * makes of it; pages for people can be made again from it at any time and stay out. */
+ * of goes in - journal, raw samples, profile, waivers, the logs and papers kept with the run -
+ * with the scorecard that this build makes of it, and with --clauses the clauses and their
+ * certificate; pages for people can be made again from it at any time and stay out. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/evidence_archive.h"
+#include "cli/evidence_kept.h"
 #include "run/archive.h"
 #include "run/line.h"
 #include "run/waivers.h"
 
+#define CLAUSES_MOST ((size_t)16 << 20)
+
 static const struct option_row rows[] = {
 	{"out", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_bundle_out},
+	{"stage", OPTION_WORD, NULL, 0, 0, "delivery|period", MSG_opt_stage},
+	{"clauses", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_bundle_clauses},
 	{"sign", OPTION_TEXT, "KEY", 0, 0, NULL, MSG_opt_bundle_sign},
 	{0},
 };
@@ -32,7 +39,7 @@ static void put_files(struct json_out *j, const struct archive_list *list)
 
 static enum status make_manifest(struct str *out, const struct rundir *run,
                                  const struct archive_list *list, const char *verdict,
-                                 struct error *err)
+                                 const char *stage, struct error *err)
 {
 	struct json_out j = json_writer(out, 2);
 	char tool[SHA256_HEX];
@@ -46,6 +53,7 @@ static enum status make_manifest(struct str *out, const struct rundir *run,
 	json_put_string(&j, "run", run->info.id);
 	json_put_string(&j, "run_digest", run->digest);
 	json_put_string(&j, "verdict", verdict);
+	json_put_string(&j, "stage", stage);
 	json_object_begin(&j, "tool");
 	json_put_string(&j, "version", ASSAY_VERSION);
 	json_put_string(&j, "build", ASSAY_BUILD);
@@ -57,30 +65,62 @@ static enum status make_manifest(struct str *out, const struct rundir *run,
 	return ST_OK;
 }
 
-static enum status bundle_run(const char *dir, struct rundir *run, const char *file,
-                              struct error *err)
+/* What is asked for beside the run. */
+struct bundling {
+	struct rundir *run;
+	const char *dir, *file, *stage;
+	const char *clauses; /* file, or NULL */
+};
+
+/* The clauses go in as they are, whatever their file is called. */
+static enum status add_made(const struct bundling *b, struct archive_list *list,
+                            const struct evidence_made *made, struct error *err)
 {
-	static const char *const names[] = {RUN_FILE,     JOURNAL_FILE, RAW_DIR "/",
-	                                    PROFILE_FILE, WAIVERS_FILE, NULL};
-	struct str card = {0}, manifest = {0};
+	struct str clauses = {0};
+	enum status st = ST_OK;
+
+	archive_add_text(list, &b->run->arena, CARD_FILE, str_text(&made->card));
+	if (!b->clauses)
+		return ST_OK;
+	st = file_read(&clauses, b->clauses, CLAUSES_MOST, err);
+	if (st == ST_OK && strlen(str_text(&clauses)) != clauses.len)
+		st = error_set(err, ST_PARSE, MSG_clauses_form, b->clauses);
+	if (st == ST_OK) {
+		archive_add_text(list, &b->run->arena, CLAUSES_FILE, str_text(&clauses));
+		archive_add_text(list, &b->run->arena, CERTIFICATE_FILE,
+		                 str_text(&made->certificate));
+	}
+	str_release(&clauses);
+	return st;
+}
+
+static enum status bundle_run(const struct bundling *b, struct error *err)
+{
+	static const char *const names[] = {
+		RUN_FILE,     JOURNAL_FILE,  RAW_DIR "/",         PROFILE_FILE,
+		WAIVERS_FILE, EVIDENCE_FILE, EVIDENCE_FOLDER "/", NULL};
 	struct archive_list list = {0};
-	const char *verdict = "?";
-	enum status st = archive_add(&list, &run->arena, dir, names, err);
+	struct str manifest = {0};
+	struct evidence_made made;
+	enum status st = evidence_make(
+		&made, b->dir, strcmp(b->stage, "period") == 0 ? RULE_PERIOD : RULE_DELIVERY,
+		b->clauses, err);
 
 	if (st == ST_OK)
-		st = evidence_scorecard(&card, dir, &verdict, err);
+		st = archive_add(&list, &b->run->arena, b->dir, names, err);
+	if (st == ST_OK)
+		st = add_made(b, &list, &made, err);
 	if (st == ST_OK) {
-		archive_add_text(&list, &run->arena, "scorecard.json", str_text(&card));
 		archive_sort(&list);
-		st = make_manifest(&manifest, run, &list, verdict, err);
+		st = make_manifest(&manifest, b->run, &list, made.verdict, b->stage, err);
 	}
 	if (st == ST_OK)
-		st = archive_write(file, tmpf("assay-%s", run->info.id), dir, str_text(&manifest),
-		                   &list, err);
+		st = archive_write(b->file, tmpf("assay-%s", b->run->info.id), b->dir,
+		                   str_text(&manifest), &list, err);
 	if (st == ST_OK)
-		printf("%s\n", say(MSG_bundle_done, file, tmpf("%lld", (long long)list.n + 1),
-		                   verdict, run->digest));
-	str_release(&card);
+		printf("%s\n", say(MSG_bundle_done, b->file, tmpf("%lld", (long long)list.n + 1),
+		                   made.verdict, b->run->digest));
+	evidence_made_release(&made);
 	str_release(&manifest);
 	return st;
 }
@@ -99,7 +139,12 @@ static int bundle(const struct options *o, struct error *err)
 		st = error_set(err, ST_CORRUPT, MSG_bundle_altered, dir,
 		               run.trouble ? run.trouble : "?");
 	if (st == ST_OK)
-		st = bundle_run(dir, &run, file.data, err);
+		st = bundle_run(&(struct bundling){.run = &run,
+		                                   .dir = dir,
+		                                   .file = file.data,
+		                                   .stage = option_text(o, "stage", "delivery"),
+		                                   .clauses = option_text(o, "clauses", NULL)},
+		                err);
 	if (st == ST_OK && key) {
 		st = evidence_sign(file.data, key, err);
 		if (st == ST_OK)

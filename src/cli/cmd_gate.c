@@ -5,9 +5,12 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "cli/cli.h"
+#include "cli/language.h"
 #include "gate/gate.h"
 #include "report/markup.h"
+#include "run/gated.h"
 
 #define SHOWN 20 /* lines of a kind on the terminal */
 
@@ -133,22 +136,70 @@ static void gate_junit(struct str *out, const struct gate *g)
 	str_add(out, "  </testsuite>\n</testsuites>\n");
 }
 
-static enum status write_gate(const struct gate *g, const char *junit, struct error *err)
+/* Programs read English, whatever the person at the terminal speaks. */
+static enum status write_gate(const struct gate *spoken, const struct gate *plain,
+                              const char *junit, struct error *err)
 {
 	struct str out = {0};
 	enum status st = ST_OK;
 
 	if (junit) {
-		gate_junit(&out, g);
+		enum language before = msg_speak(language_of_report("junit"));
+
+		gate_junit(&out, plain);
+		msg_speak(before);
 		st = cli_write_text(junit, &out, err);
 		str_clear(&out);
 	}
 	if (st == ST_OK && (!junit || strcmp(junit, "-") != 0)) {
-		gate_text(&out, g);
+		gate_text(&out, spoken);
 		st = cli_write_text("-", &out, err);
 	}
 	str_release(&out);
 	return st;
+}
+
+/* --- keeping ----------------------------------------------------------------------------- */
+
+/* The lists are the same but for their language: same runs, same order. */
+static void keep_lines(struct gated *kept, struct arena *arena, const struct gate *g)
+{
+	_Static_assert((int)GATED_KINDS == (int)GATE_KINDS && (int)GATED_NOTE == (int)GATE_NOTE,
+	               "kinds of lines are those of the gate");
+	kept->n_lines = g->n_lines < GATED_MOST ? g->n_lines : GATED_MOST;
+	kept->left_out = g->n_lines - kept->n_lines;
+	kept->lines = arena_array(arena, (size_t)kept->n_lines + 1, sizeof(*kept->lines));
+	for (int i = 0; i < kept->n_lines; i++) {
+		const struct gate_line *l = &g->lines[i];
+		struct gated_line *line = &kept->lines[i];
+
+		*line = (struct gated_line){.kind = (enum gated_kind)l->kind,
+		                            .breaks = l->class == GATE_BREAKING,
+		                            .name = l->name};
+		for (int k = 0; k < LANGUAGES; k++)
+			line->text[k] = (g + k)->lines[i].text;
+	}
+}
+
+/* Beside the run, so that every report of it shows what the gate said. That it cannot be
+ * kept changes no verdict. */
+static void keep(const struct gate g[LANGUAGES], const char *const *baselines)
+{
+	static const enum gated_verdict words[] = {GATED_SAME, GATED_REGRESSED, GATED_OPEN};
+	struct str time = {0};
+	struct error why = {0};
+	struct gated kept = {.verdict = words[g->verdict],
+	                     .baselines = baselines,
+	                     .n_baselines = g->n_base,
+	                     .compared = g->compared};
+
+	time_add_utc(&time, clock_wall(&clock_system));
+	kept.time = time.data;
+	keep_lines(&kept, g->arena, g);
+	if (gated_save(&kept, g->now->path, g->now->digest, &why) != ST_OK)
+		log_note(MSG_gated_unsaved, str_text(&why.text));
+	error_release(&why);
+	str_release(&time);
 }
 
 /* --- running ---------------------------------------------------------------------------- */
@@ -180,20 +231,28 @@ static int gate(const struct options *o, struct error *err)
 	struct rundir runs[GATE_BASELINES + 1];
 	struct arena arena = {0};
 	struct gate_rules rules;
-	struct gate g = {.arena = &arena, .rules = &rules};
-	int opened = 0;
+	struct gate opening = {.arena = &arena, .rules = &rules}, g[LANGUAGES];
+	enum language spoken = msg_spoken();
+	int opened = 0, n;
 	enum status st = load_rules(&rules, &arena, o, err);
 
 	if (st == ST_OK)
-		st = open_all(&g, runs, &opened, o, err);
-	if (st == ST_OK)
-		st = gate_compare(&g, err);
-	if (st == ST_OK)
-		st = write_gate(&g, option_text(o, "junit", NULL), err);
+		st = open_all(&opening, runs, &opened, o, err);
+	for (int k = 0; k < LANGUAGES && st == ST_OK; k++) {
+		g[k] = opening;
+		msg_speak((enum language)k);
+		st = gate_compare(&g[k], err);
+	}
+	msg_speak(spoken);
+	if (st == ST_OK) {
+		keep(g, option_list(o, "baseline", &n));
+		st = write_gate(&g[spoken], &g[language_of_report("junit")],
+		                option_text(o, "junit", NULL), err);
+	}
 	for (int i = 0; i < opened; i++)
 		rundir_close(&runs[i]);
 	arena_release(&arena);
-	return st == ST_OK ? codes[g.verdict] : cli_status_code(st);
+	return st == ST_OK ? codes[g->verdict] : cli_status_code(st);
 }
 
 const struct command command_gate = {

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/run_setup.h"
 #include "coord/plan.h"
+#include "report/formulas.h"
 #include "report/words.h"
 
 #define TRY_SECONDS 330 /* loading alone may take 300 s on a cold disk */
@@ -107,7 +108,7 @@ static void print_probe(const struct probe *p)
 	printf("%s - %s\n\n%s\n", p->name, msg_format(p->title), msg_format(MSG_list_metrics));
 	for (const struct metric *m = p->metrics; m->name; m++)
 		printf("  %-30s %-8s %-8s %s\n", m->name, m->unit, subject_kind_name(m->subject),
-		       m->formula);
+		       formula_said(m->formula));
 	printf("\n%s\n", msg_format(MSG_list_params));
 	for (const struct param *r = p->params; r && r->name; r++)
 		printf("  %-16s %-22s %s\n", r->name,

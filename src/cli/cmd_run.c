@@ -8,7 +8,7 @@
 #include "base/unit.h"
 #include "cli/cli.h"
 #include "cli/deploy.h"
-#include "cli/evidence.h"
+#include "cli/evidence_kept.h"
 #include "cli/model.h"
 #include "cli/outputs.h"
 #include "cli/plan_text.h"
@@ -48,8 +48,6 @@ static const struct option_row rows[] = {
 	{"deadline-percent", OPTION_INT, "N", 1, 100, NULL, MSG_opt_deadline_percent},
 	{"config-dir", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_config_dir},
 	EVIDENCE_OPTIONS,
-	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
-	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
 	{0},
 };
 
@@ -113,6 +111,20 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 
 /* --- judging ------------------------------------------------------------------------- */
 
+/* With the run, so that it can be judged again as it was now. */
+static void keep_evidence(const char *dir, struct judge_request *request)
+{
+	struct error trouble = {0};
+
+	if (!evidence_given(request->evidence))
+		return;
+	if (evidence_keep(dir, request->evidence, &trouble) == ST_OK)
+		request->evidence = NULL;
+	else
+		log_note(MSG_evidence_unkept, str_text(&trouble.text));
+	error_release(&trouble);
+}
+
 /* The scorecard is said first: a disk that is full by now changes nothing. */
 static int judge(struct run_setup *s, struct outputs *outputs, const struct options *o,
                  struct error *err)
@@ -123,6 +135,7 @@ static int judge(struct run_setup *s, struct outputs *outputs, const struct opti
 	int code = 0;
 	enum status st;
 
+	keep_evidence(s->dir, &request);
 	outputs_add(outputs, "json", path_join(&json, s->dir, "scorecard.json"));
 	outputs_add(outputs, "html", path_join(&html, s->dir, "report.html"));
 	st = outputs_of_run(outputs, &request, option_given(o, "strict"), &code, err);
@@ -178,7 +191,7 @@ static int run_planned(struct run_setup *s, struct outputs *outputs, const struc
 static int dry_run(const struct options *o, struct error *err)
 {
 	struct run_setup s = {.dry = true};
-	enum status st = model_check(o, err);
+	enum status st = evidence_try(o, option_text(o, "config-dir", NULL), err);
 
 	if (st == ST_OK)
 		st = run_setup_make(&s, o, o->argc, o->argv, err);
@@ -211,7 +224,7 @@ static int run(const struct options *o, struct error *err)
 	s.world = comm->size;
 	st = outputs_parse(&outputs, o, OUTPUTS_ALL, true, err);
 	if (st == ST_OK)
-		st = model_check(o, err);
+		st = evidence_try(o, option_text(o, "config-dir", NULL), err);
 	if (st == ST_OK)
 		st = run_setup_make(&s, o, o->argc, o->argv, err);
 	code = cli_status_code(st);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/evidence.h"
+#include "cli/evidence_kept.h"
 #include "cli/model.h"
 #include "cli/outputs.h"
 
@@ -19,8 +19,7 @@ static const struct option_row score_rows[] = {
 	{"no-waivers", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_no_waivers},
 	{"strict", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_strict},
 	EVIDENCE_OPTIONS,
-	{"params", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_params},
-	{"tokens", OPTION_TEXT, "N", 0, 0, NULL, MSG_opt_tokens},
+	{"keep-evidence", OPTION_FLAG, NULL, 0, 0, NULL, MSG_opt_keep_evidence},
 	{0},
 };
 
@@ -115,6 +114,25 @@ static enum status take_waivers(const struct options *o, const struct judge_requ
 	return st;
 }
 
+/* Keeps what was given with the run, once it is known to be readable; from then on the run
+ * is judged with it. */
+static enum status take_evidence(const struct options *o, struct judge_request *request,
+                                 bool *changed, struct error *err)
+{
+	enum status st;
+
+	if (!option_given(o, "keep-evidence"))
+		return ST_OK;
+	if (!evidence_given(o))
+		return error_set(err, ST_USAGE, MSG_keep_nothing);
+	st = evidence_try(o, request->config_dir, err);
+	if (st == ST_OK)
+		st = evidence_keep(request->dir, o, err);
+	request->evidence = NULL;
+	*changed = true;
+	return st;
+}
+
 /* --- commands ------------------------------------------------------------------------ */
 
 static int score(const struct options *o, struct error *err)
@@ -130,6 +148,8 @@ static int score(const struct options *o, struct error *err)
 		st = model_check(o, err);
 	if (st == ST_OK)
 		st = take_waivers(o, &request, &changed, err);
+	if (st == ST_OK)
+		st = take_evidence(o, &request, &changed, err);
 	if (changed)
 		outputs_add(&outputs, "json", path_join(&saved, request.dir, "scorecard.json"));
 	if (st == ST_OK)

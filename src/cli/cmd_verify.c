@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -59,16 +60,35 @@ static int altered(const char *what)
 	return EXIT_REJECT;
 }
 
-static const cJSON *listed(const cJSON *files, const char *name)
+static const char *name_of(const void *entry)
 {
+	return json_string(*(const cJSON *const *)entry, "name", "");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(name_of(a), name_of(b));
+}
+
+static int against_name(const void *name, const void *entry)
+{
+	return strcmp(name, name_of(entry));
+}
+
+/* Those of the manifest by name: of 10,000 nodes there are some 100,000. */
+static const cJSON **entries_by_name(struct arena *arena, const cJSON *files, size_t *n)
+{
+	const cJSON **list =
+		arena_array(arena, (size_t)cJSON_GetArraySize(files) + 1, sizeof(*list));
 	const cJSON *f;
 
+	*n = 0;
 	cJSON_ArrayForEach(f, files)
 	{
-		if (strcmp(json_string(f, "name", ""), name) == 0)
-			return f;
+		list[(*n)++] = f;
 	}
-	return NULL;
+	qsort(list, *n, sizeof(*list), by_name);
+	return list;
 }
 
 /* Every file is in the manifest and as it says, and every one it names is there. */
@@ -78,57 +98,90 @@ static int check_files(const char *dir, const struct json_doc *manifest, struct 
 	static const char *const all[] = {".", NULL};
 	const cJSON *files = json_get(manifest->root, "files");
 	struct archive_list list = {0};
+	size_t n;
+	const cJSON **entries = entries_by_name(arena, files, &n), **found;
 
 	if (archive_add(&list, arena, dir, all, err) != ST_OK)
 		return EXIT_INCOMPLETE;
 	for (int64_t i = 0; i < list.n; i++) {
 		const struct archive_file *f = &list.files[i];
 		const char *name = f->name + strlen("./");
-		const cJSON *entry = listed(files, name);
 
 		if (strcmp(name, ARCHIVE_MANIFEST) == 0)
 			continue;
-		if (!entry)
+		found = bsearch(name, entries, n, sizeof(*entries), against_name);
+		if (!found)
 			return altered(say(MSG_verify_added, name));
-		if (strcmp(json_string(entry, "sha256", ""), f->sha256) != 0 ||
-		    json_int64(entry, "bytes", -1) != f->bytes)
+		if (strcmp(json_string(*found, "sha256", ""), f->sha256) != 0 ||
+		    json_int64(*found, "bytes", -1) != f->bytes)
 			return altered(say(MSG_verify_file, name));
 	}
-	if (list.n != cJSON_GetArraySize(files) + 1)
-		return altered(say(MSG_verify_missing, tmpf("%d", cJSON_GetArraySize(files)),
+	if (list.n != (int64_t)n + 1)
+		return altered(say(MSG_verify_missing, tmpf("%zu", n),
 		                   tmpf("%lld", (long long)list.n - 1)));
 	return 0;
 }
 
-/* Judged again. Another build may word or round otherwise: then the verdict counts. */
-static int check_scorecard(const char *dir, const struct json_doc *manifest, struct error *err)
+/* Whether what was made anew is the file in the archive; unreadable is false. */
+static bool is_same(const char *dir, const char *name, const struct str *made)
 {
-	const char *was = json_string(manifest->root, "verdict", "?"), *now = "?";
-	const cJSON *tool = json_get(manifest->root, "tool");
-	struct str card = {0}, kept = {0}, path = {0};
-	char ours[SHA256_HEX];
-	int code = EXIT_INCOMPLETE;
-	bool same;
+	struct str kept = {0}, path = {0};
+	bool same = file_read(&kept, path_join(&path, dir, name), (size_t)1 << 30, NULL) == ST_OK &&
+	            made->len == kept.len && memcmp(made->data, kept.data, kept.len) == 0;
 
-	if (evidence_tool(ours, err) != ST_OK ||
-	    file_read(&kept, path_join(&path, dir, "scorecard.json"), (size_t)1 << 30, err) !=
-	            ST_OK ||
-	    evidence_scorecard(&card, dir, &now, err) != ST_OK)
-		goto out;
-	same = card.len == kept.len && memcmp(card.data, kept.data, card.len) == 0;
-	code = 0;
+	str_release(&kept);
+	str_release(&path);
+	return same;
+}
+
+/* Judged again. Another build may word or round otherwise: then the verdict counts. */
+static int compare_made(const char *dir, const cJSON *manifest, const struct evidence_made *made,
+                        bool clauses, const char *ours)
+{
+	const char *was = json_string(manifest, "verdict", "?"), *now = made->verdict;
+	const cJSON *tool = json_get(manifest, "tool");
+	bool same_tool = strcmp(json_string(tool, "sha256", ""), ours) == 0;
+	bool same = is_same(dir, CARD_FILE, &made->card);
+
+	if (strcmp(was, now) != 0 || (same_tool && !same))
+		return altered(say(MSG_verify_card, was, now));
+	if (clauses && same_tool && !is_same(dir, CERTIFICATE_FILE, &made->certificate))
+		return altered(say(MSG_verify_certificate, CERTIFICATE_FILE, CLAUSES_FILE));
 	if (same)
 		printf("%s\n", say(MSG_verify_same, now));
-	else if (strcmp(json_string(tool, "sha256", ""), ours) == 0)
-		code = altered(say(MSG_verify_card, was, now));
-	else if (strcmp(was, now) == 0)
+	else
 		printf("%s\n", say(MSG_verify_other_build, now, json_string(tool, "version", "?"),
 		                   json_string(tool, "build", "?")));
-	else
-		code = altered(say(MSG_verify_card, was, now));
-out:
-	str_release(&card);
-	str_release(&kept);
+	return 0;
+}
+
+static int check_made(const char *dir, const struct json_doc *manifest, struct error *err)
+{
+	const char *stage = json_string(manifest->root, "stage", "delivery");
+	bool clauses;
+	struct evidence_made made = {0};
+	struct error trouble = {0};
+	struct str path = {0};
+	char ours[SHA256_HEX];
+	int code = EXIT_INCOMPLETE;
+	enum status st = evidence_tool(ours, &trouble);
+
+	/* What lies there is what the manifest names: check_files. */
+	clauses = access(path_join(&path, dir, CLAUSES_FILE), F_OK) == 0;
+	if (st == ST_OK)
+		st = evidence_make(&made, dir,
+		                   strcmp(stage, "period") == 0 ? RULE_PERIOD : RULE_DELIVERY,
+		                   clauses ? path.data : NULL, &trouble);
+	if (st == ST_OK) {
+		code = compare_made(dir, manifest->root, &made, clauses, ours);
+	} else if (st == ST_CORRUPT) {
+		code = altered(str_text(&trouble.text));
+	} else {
+		*err = trouble;
+		trouble = (struct error){0};
+	}
+	error_release(&trouble);
+	evidence_made_release(&made);
 	str_release(&path);
 	return code;
 }
@@ -149,7 +202,7 @@ static int verify_unpacked(const char *dir, struct arena *arena, struct error *e
 		return code;
 	code = check_files(dir, &manifest, arena, err);
 	if (!code)
-		code = check_scorecard(dir, &manifest, err);
+		code = check_made(dir, &manifest, err);
 	json_release(&manifest);
 	return code;
 }
@@ -161,6 +214,8 @@ static int verify_archive(const char *path, struct error *err)
 	struct str dir = {0};
 	int code = EXIT_INCOMPLETE;
 
+	/* Asked to end, it cleans up first; main tells the signal. */
+	cli_catch_signals();
 	str_addf(&dir, "%s/assay-verify.XXXXXX", base && *base ? base : "/tmp");
 	if (!mkdtemp(dir.data)) {
 		error_errno(err, dir.data, errno);

@@ -15,7 +15,10 @@
 #include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence.h"
+#include "cli/evidence_kept.h"
+#include "cli/prices.h"
 #include "import/import.h"
+#include "run/gated.h"
 
 /* --- metrics ------------------------------------------------------------------ */
 
@@ -146,6 +149,20 @@ static enum status gather_waivers(struct judged *j, const struct judge_request *
 	return st;
 }
 
+/* It decides nothing here, so that it cannot be read stops nothing. */
+static void take_gated(struct judged *j, const struct judge_request *request)
+{
+	struct gated *g = arena_alloc(&j->arena, sizeof(*g));
+	struct error why = {0};
+	enum status st = gated_read(g, &j->arena, j->run.path, j->run.digest, &why);
+
+	if (st == ST_OK)
+		j->card.gated = g;
+	else if (st != ST_NOTFOUND && !request->again)
+		log_note(MSG_gated_unreadable, GATED_FILE, str_text(&why.text));
+	error_release(&why);
+}
+
 enum status cli_judge(struct judged *j, const struct judge_request *request, struct error *err)
 {
 	struct score_options options = {.stage = request->stage};
@@ -169,14 +186,20 @@ enum status cli_judge(struct judged *j, const struct judge_request *request, str
 		log_note(MSG_profile_changed, profile_name(j->profile));
 	options.waivers = j->waivers.items;
 	options.n_waivers = j->waivers.n;
-	if (request->evidence)
+	if (request->evidence && evidence_given(request->evidence))
 		st = evidence_take(&j->run, request->evidence, request->config_dir, &files,
 		                   &n_files, err);
+	else
+		st = evidence_take_kept(&j->run, request->config_dir, &files, &n_files, err);
 	if (st == ST_OK)
 		st = score_run(&j->card, &j->arena, &j->run, j->profile, cli_metrics(), &options,
 		               err);
+	if (st == ST_OK)
+		prices_take(&j->card.prices, &j->arena, &j->run);
 	j->card.evidence = files;
 	j->card.n_evidence = n_files;
+	if (st == ST_OK)
+		take_gated(j, request);
 	return st;
 }
 

@@ -14,7 +14,8 @@
 #include "run/journal.h"
 #include "stats/summary.h"
 
-#define PROBE "frameworks"
+#define PROBE     "frameworks"
+#define ALL_NODES "fw_nodes_pytorch_runs" /* a job over all of them */
 
 /* On cards, on CPUs: figures of their own. */
 enum where { ON_CARDS, ON_CPUS, WHERES };
@@ -27,7 +28,8 @@ struct deploy {
 	struct {
 		int64_t at; /* wall ns of the first verified step; -1: none yet */
 		const char *metric;
-		bool told; /* by an earlier attempt */
+		int64_t all_at; /* of one of all nodes together */
+		bool told;      /* by an earlier attempt */
 	} step[WHERES];
 	bool scale_told;
 };
@@ -78,18 +80,21 @@ static bool is_job(const char *metric)
 	return false;
 }
 
-static void hear(struct deploy *d, const struct reading *r)
+static void hear(struct deploy *d, const struct reading *r, int64_t at)
 {
 	enum where where = str_starts(r->metric, "cpu_") ? ON_CPUS : ON_CARDS;
 	const char *name = r->metric + (where == ON_CPUS ? 4 : 0);
-	int64_t at;
 
 	if (r->outcome != OUTCOME_MEASURED || r->origin != ORIGIN_MEASURED)
 		return;
 	for (int w = 0; w < WHERES; w++)
 		d->step[w].told = d->step[w].told || strcmp(r->metric, ready_metrics[w]) == 0;
-	if (!str_starts(name, "fw_") || !is_job(name + 3) || r->value != 1 ||
-	    !time_parse_utc(r->time, &at))
+	if (!str_starts(name, "fw_") || r->value != 1)
+		return;
+	if (strcmp(name, ALL_NODES) == 0 &&
+	    (d->step[where].all_at < 0 || at < d->step[where].all_at))
+		d->step[where].all_at = at;
+	if (!is_job(name + 3))
 		return;
 	if (d->step[where].at < 0 || at < d->step[where].at) {
 		d->step[where].at = at;
@@ -100,22 +105,26 @@ static void hear(struct deploy *d, const struct reading *r)
 struct deploy *deploy_open(struct run_setup *s)
 {
 	struct deploy *d = calloc(1, sizeof(*d));
+	int64_t at;
 
 	if (!d)
 		die_nomem();
 	d->setup = s;
-	d->step[ON_CARDS].at = d->step[ON_CPUS].at = -1;
+	for (int w = 0; w < WHERES; w++)
+		d->step[w].at = d->step[w].all_at = -1;
 	for (int64_t i = 0; s->resume && i < s->earlier.n_readings; i++) {
 		const struct reading *r = &s->earlier.readings[i];
 
-		hear(d, r);
+		if (time_parse_utc(r->time, &at))
+			hear(d, r, at);
 		if (strcmp(r->metric, "scale_resized") == 0 && r->outcome == OUTCOME_MEASURED)
 			d->scale_told = true;
 	}
 	return d;
 }
 
-/* Most lines are not about it, and need no parsing. */
+/* Most lines are not about it, and need no parsing. By the clock of this node, on which
+ * the run began: that of the node which measured may differ by hours. */
 void deploy_hear(struct deploy *d, const char *line, size_t len)
 {
 	struct arena arena = {0};
@@ -124,7 +133,7 @@ void deploy_hear(struct deploy *d, const char *line, size_t len)
 	if (!memmem(line, len, "fw_", 3) || !memmem(line, len, "_runs\"", 6))
 		return;
 	if (reading_parse(&r, &arena, line, len, NULL) == ST_OK)
-		hear(d, &r);
+		hear(d, &r, clock_wall(&clock_system));
 	arena_release(&arena);
 }
 
@@ -184,6 +193,12 @@ static void tell_without(struct telling *t, const char *metric, enum origin orig
 	tell(t, metric, &r);
 }
 
+/* The step that counts: of several nodes only one of all together. */
+static int64_t step_at(const struct deploy *d, enum where where)
+{
+	return d->setup->info.expected_nodes > 1 ? d->step[where].all_at : d->step[where].at;
+}
+
 /* The parts: until Assay was started, and from there to the step. */
 static const char *ready_params(struct deploy *d, enum where where, const char *ordered, int64_t at)
 {
@@ -195,10 +210,11 @@ static const char *ready_params(struct deploy *d, enum where where, const char *
 	json_object_begin(&j, NULL);
 	json_put_string(&j, "ordered_at", ordered);
 	json_put_string(&j, "said_by", "--ordered-at");
-	json_put_string(&j, "step", d->step[where].metric);
+	json_put_string(&j, "step",
+	                d->setup->info.expected_nodes > 1 ? ALL_NODES : d->step[where].metric);
 	if (time_parse_utc(d->setup->info.created, &begun)) {
 		json_put_number(&j, "order_to_run_min", (double)(begun - at) / 60e9);
-		json_put_number(&j, "run_to_step_min", (double)(d->step[where].at - begun) / 60e9);
+		json_put_number(&j, "run_to_step_min", (double)(step_at(d, where) - begun) / 60e9);
 	}
 	if (sscanf(given(d->setup, "manual_steps"), "%" SCNd64, &steps) == 1 && steps >= 0)
 		json_put_int(&j, "manual_steps", steps);
@@ -215,18 +231,19 @@ static void tell_ready(struct telling *t, enum where where)
 	int64_t nodes = d->setup->info.expected_nodes, at;
 	struct reading r = reading_init();
 
-	if (d->step[where].told || (where == ON_CPUS && (!*ordered || d->step[where].at < 0)))
+	if (d->step[where].told ||
+	    (where == ON_CPUS && (!*ordered || (d->step[where].at < 0 && step_at(d, where) < 0))))
 		return;
 	if (!*ordered || !time_parse_zoned(ordered, &at)) {
 		tell_without(t, metric, ORIGIN_DECLARED, MSG_deploy_not_timed, NULL, NULL);
-	} else if (d->step[where].at < 0) {
+	} else if (d->step[where].at < 0 && step_at(d, where) < 0) {
 		tell_without(t, metric, ORIGIN_MEASURED, MSG_deploy_no_step, ordered, NULL);
-	} else if (nodes > 1) {
+	} else if (step_at(d, where) < 0) {
 		tell_without(t, metric, ORIGIN_MEASURED, MSG_deploy_one_node,
 		             arena_strf(&d->arena, "%lld", (long long)nodes), NULL);
 	} else {
 		r.value_kind = VALUE_NUMBER;
-		r.value = (double)(d->step[where].at - at) / 60e9;
+		r.value = (double)(step_at(d, where) - at) / 60e9;
 		r.stats[STAT_N] = 1;
 		r.stats[STAT_MEDIAN] = r.stats[STAT_MIN] = r.stats[STAT_MAX] = r.value;
 		r.params = ready_params(d, where, ordered, at);

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/sha256.h"
 #include "cli/cli.h"
 #include "cli/evidence_cost.h"
+#include "cli/evidence_detail.h"
 #include "cli/evidence_service.h"
+#include "cli/evidence_vendor.h"
 
 /* An option of EVIDENCE_OPTIONS and what reads it when it was given. */
 static const struct source {
@@ -24,6 +25,10 @@ static const struct source {
 	{"availability", evidence_availability},
 	{"causes", evidence_causes},
 	{"tickets", evidence_tickets},
+	{"vendor-report", evidence_vendor_report},
+	/* After those that tell a price. */
+	{"params", evidence_model},
+	{"tokens", evidence_tokens},
 	{0},
 };
 
@@ -60,7 +65,8 @@ void evidence_add(struct evidence *e, const struct reading *r)
 	e->readings[e->n_readings++] = *r;
 }
 
-static enum status digest(const char *path, char hex[SHA256_HEX], int64_t *bytes, struct error *err)
+enum status evidence_digest(const char *path, char hex[SHA256_HEX], int64_t *bytes,
+                            struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct sha256 sha;
@@ -90,7 +96,7 @@ enum status evidence_note_file(struct evidence *e, const char *kind, const char 
 	struct evidence_file *f;
 	char hex[SHA256_HEX];
 	int64_t bytes;
-	enum status st = digest(path, hex, &bytes, err);
+	enum status st = evidence_digest(path, hex, &bytes, err);
 
 	if (st != ST_OK)
 		return st;
@@ -117,6 +123,45 @@ static void join(struct rundir *run, const struct evidence *e)
 	run->n_readings += e->n_readings;
 }
 
+bool evidence_given(const struct options *options)
+{
+	static const struct option_row rows[] = {EVIDENCE_OPTIONS, {0}};
+
+	for (const struct option_row *row = rows; row->name; row++)
+		if (option_given(options, row->name))
+			return true;
+	return false;
+}
+
+static enum status read_all(struct evidence *e, struct error *err)
+{
+	struct str now = {0};
+	enum status st = ST_OK;
+
+	time_add_utc(&now, e->wall_ns);
+	e->time = arena_str(e->arena, str_text(&now));
+	str_release(&now);
+	for (const struct source *s = sources; s->option && st == ST_OK; s++)
+		if (option_given(e->options, s->option))
+			st = s->read(e, err);
+	return st;
+}
+
+enum status evidence_try(const struct options *options, const char *config_dir, struct error *err)
+{
+	struct arena arena = {0};
+	struct evidence e = {.arena = &arena,
+	                     .options = options,
+	                     .config_dir = config_dir,
+	                     .wall_ns = clock_wall(&clock_system)};
+	enum status st = read_all(&e, err);
+
+	free(e.readings);
+	free(e.files);
+	arena_release(&arena);
+	return st;
+}
+
 enum status evidence_take(struct rundir *run, const struct options *options, const char *config_dir,
                           const struct evidence_file **files, int *n, struct error *err)
 {
@@ -126,15 +171,8 @@ enum status evidence_take(struct rundir *run, const struct options *options, con
 	                     .config_dir = config_dir,
 	                     .wall_ns = clock_wall(&clock_system)};
 	struct evidence_file *kept;
-	struct str now = {0};
-	enum status st = ST_OK;
+	enum status st = read_all(&e, err);
 
-	time_add_utc(&now, e.wall_ns);
-	e.time = arena_str(e.arena, str_text(&now));
-	str_release(&now);
-	for (const struct source *s = sources; s->option && st == ST_OK; s++)
-		if (option_given(options, s->option))
-			st = s->read(&e, err);
 	if (st == ST_OK && e.n_readings)
 		join(run, &e);
 	kept = arena_array(e.arena, (size_t)e.n_files, sizeof(*kept));

@@ -11,25 +11,39 @@
 #include "base/file.h"
 #include "base/launch.h"
 #include "cli/cli.h"
+#include "report/certificate.h"
 
 /* What a signature is for: one made for something else does not fit. */
 #define NAMESPACE "assay-evidence"
 
-enum status evidence_scorecard(struct str *out, const char *dir, const char **verdict,
-                               struct error *err)
+enum status evidence_make(struct evidence_made *made, const char *dir, enum rule_stage stage,
+                          const char *clauses, struct error *err)
 {
 	const struct report_options options = {.width = 80, .max_items = 12, .utf8 = true};
 	enum language before = msg_speak(LANGUAGE_EN);
+	struct certificate certificate;
 	struct judged j = {0};
-	enum status st = cli_judge(&j, &(struct judge_request){.dir = dir, .again = true}, err);
+	enum status st = cli_judge(
+		&j, &(struct judge_request){.dir = dir, .stage = stage, .again = true}, err);
 
+	*made = (struct evidence_made){.verdict = "?"};
 	if (st == ST_OK)
-		st = report_find("json")->write(out, &j.card, &options, err);
-	if (st == ST_OK && verdict)
-		*verdict = overall_name(j.card.overall);
+		st = report_find("json")->write(&made->card, &j.card, &options, err);
+	if (st == ST_OK)
+		made->verdict = overall_name(j.card.overall);
+	if (st == ST_OK && clauses)
+		st = certificate_read(&certificate, &j.arena, &j.card, clauses, NULL, err);
+	if (st == ST_OK && clauses)
+		st = certificate_html(&made->certificate, &certificate, err);
 	cli_judged_release(&j);
 	msg_speak(before);
 	return st;
+}
+
+void evidence_made_release(struct evidence_made *made)
+{
+	str_release(&made->card);
+	str_release(&made->certificate);
 }
 
 enum status evidence_tool(char hex[SHA256_HEX], struct error *err)

@@ -1,16 +1,29 @@
-/* What assay bundle and assay verify share: the scorecard as it is archived, the manifest,
- * and signatures. */
+/* What assay bundle and assay verify share: what is made of a run anew, and signatures. */
 #ifndef ASSAY_CLI_EVIDENCE_ARCHIVE_H
 #define ASSAY_CLI_EVIDENCE_ARCHIVE_H
 
-#include "base/arena.h"
+#include "assay/finding.h"
 #include "base/error.h"
 #include "base/sha256.h"
 
-/* The scorecard of a run as JSON in English, by the profile and the waivers the run
- * keeps; `verdict` (may be NULL) gets its word. The same bytes from the same build. */
-enum status evidence_scorecard(struct str *out, const char *dir, const char **verdict,
-                               struct error *err);
+/* What is made of a run: its scorecard as JSON, and where `clauses` (a file) is not NULL the
+ * certificate about them as HTML. */
+struct evidence_made {
+	struct str card, certificate;
+	const char *verdict; /* its word */
+};
+
+/* In English, by the profile, the waivers and the evidence that the run keeps: the same bytes
+ * from the same build. Release also after an error. */
+enum status evidence_make(struct evidence_made *made, const char *dir, enum rule_stage stage,
+                          const char *clauses, struct error *err);
+void evidence_made_release(struct evidence_made *made);
+
+/* Names of both, and of the clauses, in an archive. */
+#define CARD_FILE        "scorecard.json"
+#define CLAUSES_FILE     "clauses.json"
+#define CERTIFICATE_FILE "certificate.html"
+
 /* Digest of this very program. */
 enum status evidence_tool(char hex[SHA256_HEX], struct error *err);
 

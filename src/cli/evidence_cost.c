@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "cli/evidence_detail.h"
 #include "service/stamp.h"
 
 /* --- files ------------------------------------------------------------------------ */
@@ -27,8 +29,7 @@ static const char *text_of(const struct options *o, const char *name)
 }
 
 /* When the bill was what it is: now, or when its file was written. */
-static enum status bill_time(const struct options *o, const char *path, int64_t *as_of,
-                             struct error *err)
+enum status cost_as_of(const struct options *o, const char *path, int64_t *as_of, struct error *err)
 {
 	const char *given = text_of(o, "as-of");
 	struct stat info;
@@ -60,7 +61,7 @@ static enum status check_bill(struct cost_files *f, const struct options *o, con
 		.style = style && strcmp(style, "comma") == 0 ? DECIMAL_COMMA : DECIMAL_POINT,
 		.invoices = option_list(o, "invoice", &n),
 	};
-	enum status st = bill_time(o, request.path, &request.as_of, err);
+	enum status st = cost_as_of(o, request.path, &request.as_of, err);
 
 	if (st == ST_OK)
 		st = bill_check(&f->bill, &request, err);
@@ -136,6 +137,25 @@ static void add(struct evidence *e, const char *source, const char *metric, doub
 	evidence_add(e, &r);
 }
 
+/* The price of a card-hour in whatever currency, for prices of delivered work. */
+static const char *hour_params(struct evidence *e, const struct quote *q)
+{
+	struct str text = {0};
+	struct json_out j = json_writer(&text, 0);
+	struct decimal hour;
+	const char *kept;
+
+	if (!quote_gpu_hour(q, &hour) || decimal_sign(hour) <= 0)
+		return NULL;
+	json_object_begin(&j, NULL);
+	json_put_number(&j, "card_hour", decimal_double(hour));
+	json_put_string(&j, "currency", q->currency);
+	json_object_end(&j);
+	kept = arena_str(e->arena, text.data);
+	str_release(&text);
+	return kept;
+}
+
 enum status evidence_quote(struct evidence *e, struct error *err)
 {
 	const char *path = option_text(e->options, "quote", NULL);
@@ -152,12 +172,15 @@ enum status evidence_quote(struct evidence *e, struct error *err)
 	for (int i = 0; i < q.n_items; i++)
 		priced += q.items[i].priced;
 	add(e, "quote", "quote_priced_share", (double)priced / q.n_items, ORIGIN_DECLARED, 0, NULL);
+	e->readings[e->n_readings - 1].params = hour_params(e, &q);
 	quote_month(&q, QUOTE_MONTH_HOURS, &discount, &even);
 	add(e, "quote", "quote_month_discount", discount, ORIGIN_DECLARED, MSG_quote_no_month,
 	    NULL);
 	add(e, "quote", "quote_gpu_hour_cny",
 	    yuan && quote_gpu_hour(&q, &hour) ? decimal_double(hour) : NAN, ORIGIN_DECLARED,
 	    yuan ? MSG_quote_no_hour : MSG_quote_not_yuan, q.currency);
+	add(e, "quote", "quote_support_terms", q.support_terms ? q.support_terms : NAN,
+	    ORIGIN_DECLARED, MSG_quote_no_support, NULL);
 	quote_release(&q);
 	return evidence_note_file(e, "quote", path, err);
 }
@@ -202,6 +225,7 @@ enum status evidence_bill(struct evidence *e, struct error *err)
 		return st;
 	yuan = strcmp(b->currency, "CNY") == 0;
 	add_hidden(e, b, yuan);
+	e->readings[e->n_readings - 1].params = evidence_bill_params(e, b);
 	add_price(e, b, yuan);
 	if (b->month_open)
 		add(e, "bill", "bill_idle_share", NAN, ORIGIN_MEASURED, MSG_bill_open, b->open[0]);

@@ -20,6 +20,9 @@ struct cost_files {
 /* On failure nothing is left open. */
 enum status cost_files_read(struct cost_files *f, const struct options *o, const char *config_dir,
                             struct error *err);
+/* When the bill at `path` was what it is: --as-of, else when its file was written; seconds. */
+enum status cost_as_of(const struct options *o, const char *path, int64_t *as_of,
+                       struct error *err);
 void cost_files_release(struct cost_files *f);
 
 #endif

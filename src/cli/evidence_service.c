@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/unit.h"
+#include "cli/evidence_detail.h"
 #include "service/tickets.h"
 
 static void unmeasured(struct evidence *e, struct reading *r, enum msg id, const char *const *args,
@@ -185,6 +186,7 @@ static void add_tickets(struct evidence *e, const struct tickets *t)
 {
 	struct reading r = evidence_reading(e, "tickets", "ticket_response_min");
 
+	r.params = evidence_tickets_params(e, t);
 	if (t->stated)
 		r.origin = ORIGIN_DECLARED;
 	if (t->verdict == SERVICE_TOO_SHORT && t->judged < TICKETS_ENOUGH) {

@@ -82,14 +82,19 @@ static void choose_language(int argc, char **argv)
 	msg_speak(msg_reader());
 }
 
-/* All ranks have the same command line: the first one complains. */
+/* All ranks have the same command line, as a rule: the first one complains. Where the
+ * launcher ends all with the first that ends, it has done so after a while; who is still
+ * there then was started with options of its own. */
 static void keep_quiet(struct error *err)
 {
-	if (is_first_rank())
+	struct comm_launcher launcher;
+
+	comm_launcher_find(&launcher, getenv);
+	if (launcher.rank <= 0)
 		return;
-	error_release(err);
-	/* The launcher ends all with the first that ends: it shall have spoken. */
 	sleep(1);
+	if (launcher.recovery != COMM_RECOVERY_OFF)
+		error_release(err);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)

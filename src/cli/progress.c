@@ -7,14 +7,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/unit.h"
 #include "report/words.h"
+
+#define LOG_NS (60 * NS_PER_S) /* in a log, of a phase that takes longer */
 
 void progress_init(struct progress_view *v)
 {
 	struct winsize size;
 
-	*v = (struct progress_view){.tty = isatty(STDERR_FILENO), .width = 80};
+	*v = (struct progress_view){
+		.tty = isatty(STDERR_FILENO), .width = 80, .logged_ns = clock_now(&clock_system)};
 	if (v->tty && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
 		v->width = size.ws_col;
 }
@@ -49,14 +53,16 @@ void progress_end(struct progress_view *v)
 void progress_line(struct progress_view *v, const char *text, bool transient)
 {
 	enum language before = msg_speak(msg_reader());
+	int64_t now = clock_now(&clock_system);
 	struct str said = {0};
 
 	msg_again(&said, text);
 	if (transient && v->tty) {
 		draw(v, str_text(&said));
-	} else if (!transient) {
+	} else if (!transient || now - v->logged_ns >= LOG_NS) {
 		progress_end(v);
 		fprintf(stderr, "%s\n", str_text(&said));
+		v->logged_ns = now;
 	}
 	str_release(&said);
 	msg_speak(before);

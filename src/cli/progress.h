@@ -13,11 +13,13 @@ struct progress_view {
 	int width;
 	bool line_open; /* an unfinished line stands on the terminal */
 	double shown_at;
+	int64_t logged_ns; /* off a terminal: the last line, of whatever kind */
 };
 
 void progress_init(struct progress_view *view);
 void progress_event(void *view, const struct coord_event *event);
-/* A line from elsewhere; a transient one is only for terminals. */
+/* A line from elsewhere; a transient one is redrawn on a terminal, and elsewhere only
+ * written after a minute without a line. */
 void progress_line(struct progress_view *view, const char *text, bool transient);
 /* Clears the open line. */
 void progress_end(struct progress_view *view);

@@ -53,14 +53,37 @@ enum status run_join(struct comm **comm, const struct options *o, struct error *
 	return comm_open(comm, &request, err);
 }
 
+/* What all ranks have to be started with alike: other places of libraries and of /proc
+ * are a node's own affair. */
+static const char *common_options(struct arena *arena, const struct options *o)
+{
+	static const char *const own[] = {"lib-dir", "sys-root", "comm-module", "lang"};
+	struct str text = {0};
+	const char *kept;
+
+	for (int i = 0; o->rows[i].name; i++) {
+		bool common = true;
+
+		for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++)
+			common = common && strcmp(o->rows[i].name, own[k]) != 0;
+		for (int k = 0; k < o->count[i] && common; k++)
+			str_addf(&text, "--%s%s%s\n", o->rows[i].name, *o->values[i][k] ? " " : "",
+			         o->values[i][k]);
+	}
+	kept = arena_str(arena, str_text(&text));
+	str_release(&text);
+	return kept;
+}
+
 static struct agent_options agent_options(struct comm *comm, const struct options *o,
-                                          const char *host, double scale)
+                                          const char *host, double scale, struct arena *arena)
 {
 	return (struct agent_options){
 		.comm = comm,
 		.probes = probe_table,
 		.host = host,
 		.version = ASSAY_VERSION,
+		.options = common_options(arena, o),
 		.lib_dir = option_text(o, "lib-dir", NULL),
 		.sys_root = option_text(o, "sys-root", ""),
 		.deadline_scale = scale,
@@ -74,7 +97,7 @@ int run_follow(struct comm *comm, const struct options *o, struct error *err)
 	struct arena arena = {0};
 	struct agent_options options =
 		agent_options(comm, o, local_node_name(&arena),
-	                      (double)option_int(o, "deadline-percent", 100) / 100);
+	                      (double)option_int(o, "deadline-percent", 100) / 100, &arena);
 	bool all_alive = false;
 	enum status st;
 
@@ -160,7 +183,7 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	const struct judge judge = {
 		.on_reading = suspects_hear, .suspects = suspects_find, .arg = suspects};
 	struct cluster_options options = {
-		.agent = agent_options(comm, o, s->request.node, s->deadline_scale),
+		.agent = agent_options(comm, o, s->request.node, s->deadline_scale, &s->arena),
 		.request = &s->request,
 		.dir = s->dir,
 		.resume = s->resume ? &s->earlier : NULL,
@@ -208,6 +231,8 @@ void run_leave(struct comm *comm, bool all_alive, int code, struct error *err)
 		signal(SIGUSR2, SIG_IGN);
 		code = cli_signal ? 128 + cli_signal : code;
 		comm_tell_exit(code);
+		if (comm->rank == 0)
+			cluster_say_leave(comm);
 		cli_leave = true;
 	}
 	comm->ops->close(comm, all_alive, CLOSE_S(comm->size), code);

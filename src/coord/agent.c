@@ -50,7 +50,7 @@ struct agent {
 	int64_t beat_ns, heard_ns;
 	int64_t sent; /* lines */
 	bool stopped; /* rank 0 knows that we stop */
-	bool over, all_alive;
+	bool over, all_alive, leave;
 	const char *trouble;
 };
 
@@ -439,6 +439,9 @@ void agent_take(struct agent *a, const void *bytes, size_t len)
 		a->stopped = true;
 		*a->o.stop = *a->o.stop ? *a->o.stop : SIGTERM;
 		break;
+	case WIRE_LEAVE:
+		a->leave = true;
+		break;
 	case WIRE_END:
 		a->over = true;
 		a->all_alive = strcmp(str_text(&kept), WIRE_ALL_ALIVE) == 0;
@@ -531,7 +534,8 @@ struct agent *agent_open(const struct agent_options *options)
 		die_nomem();
 	a->o = *options;
 	a->heard_ns = a->beat_ns = clock_now(&clock_system);
-	identity_read(&id, &a->arena, options->sys_root, options->host, options->version);
+	identity_read(&id, &a->arena, options->sys_root, options->host, options->version,
+	              options->options);
 	wire_begin(&w);
 	identity_write(&id, &w.j);
 	wire_end(&w, options->comm, 0, WIRE_HELLO, NULL);
@@ -546,6 +550,11 @@ bool agent_over(const struct agent *a)
 bool agent_all_alive(const struct agent *a)
 {
 	return a->all_alive;
+}
+
+bool agent_leave(const struct agent *a)
+{
+	return a->leave;
 }
 
 const char *agent_trouble(const struct agent *a)

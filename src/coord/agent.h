@@ -16,6 +16,7 @@ struct agent_options {
 	const struct probe *const *probes;
 	const char *host;    /* name of this node, as far as it knows */
 	const char *version; /* of Assay */
+	const char *options; /* coord/hello.h */
 	const char *lib_dir;
 	const char *sys_root;
 	const char *exe; /* NULL: /proc/self/exe */
@@ -42,6 +43,8 @@ void agent_tick(struct agent *a);
 bool agent_over(const struct agent *a);
 /* Rank 0 said that no node was lost. */
 bool agent_all_alive(const struct agent *a);
+/* Rank 0 said that it has judged. */
+bool agent_leave(const struct agent *a);
 /* What went wrong on this node so that it gave up, or NULL. */
 const char *agent_trouble(const struct agent *a);
 /* Ends its part: the last lines, then good-bye. close: frees. */

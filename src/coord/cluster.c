@@ -3,6 +3,7 @@
 #include "coord/cluster.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,12 @@
 #define STEP_NS  (5 * NS_PER_MS) /* between two looks, at most 200 a second */
 #define ALIVE_NS NS_PER_S
 #define SHOW_NS  (NS_PER_S / 2)
-#define END_S    20 /* for good-byes */
-#define STOP_S   10 /* for the last lines of an interrupted run */
+#define END_S    20  /* for good-byes */
+#define STOP_S   10  /* for the last lines of an interrupted run */
+#define LEAVE_S  180 /* for rank 0 to judge and write, before a node leaves without its word */
+/* Whose clock differs more, after so many answers, is said to. */
+#define CLOCK_APART_S 1
+#define CLOCK_PINGS   2
 
 struct world {
 	struct comm *comm;
@@ -29,7 +34,7 @@ struct world {
 
 static bool for_agent(char kind)
 {
-	return strchr("SUGCXKBQE", kind) != NULL;
+	return strchr("SUGCXKBQEV", kind) != NULL;
 }
 
 static void take(void *arg, int from, const void *bytes, size_t len)
@@ -47,14 +52,6 @@ static void take(void *arg, int from, const void *bytes, size_t len)
 		agent_take(w->agent, bytes, len);
 	else if (!to_agent && w->leader)
 		member_take(w->leader, from, bytes, len);
-}
-
-static void ignore(void *arg, int from, const void *bytes, size_t len)
-{
-	(void)arg;
-	(void)from;
-	(void)bytes;
-	(void)len;
 }
 
 static void flow(struct world *w)
@@ -110,6 +107,7 @@ static void end_run(struct leader *l, enum status st)
 {
 	const char *alive = l->result->lost ? "" : WIRE_ALL_ALIVE;
 
+	voice_flush(&l->voice);
 	if (st != ST_OK && l->end == ST_OK)
 		l->end = st;
 	for (int i = 0; i < l->count; i++)
@@ -241,6 +239,7 @@ static bool begin_phase(struct leader *l, const char *phase)
 		longest = seconds > longest ? seconds : longest;
 		member_order(l, m, WIRE_PHASE, phase, strlen(phase), limit);
 	}
+	l->phase_s = longest;
 	if (n)
 		leader_say(l, say(MSG_cluster_phase, phase, tmpf("%d", n)));
 	return n > 0;
@@ -251,6 +250,7 @@ static void next_phase(struct leader *l)
 {
 	bool alone = l->stage == LEAD_PHASE;
 
+	voice_flush(&l->voice);
 	l->o->store_sync(l->o->store_arg, NULL);
 	if (alone && crews_open(l, plan_phases[l->phase])) {
 		enter(l, LEAD_CREWS);
@@ -308,26 +308,36 @@ static void tell_alive(struct leader *l)
 	}
 }
 
+/* Once for each node, when its clock is known well enough. */
+static void watch_clocks(struct leader *l)
+{
+	for (int i = 1; i < l->count; i++) {
+		struct member *m = &l->members[i];
+		double error, ahead;
+
+		if (m->clock_told || m->lost || m->n_pings < CLOCK_PINGS)
+			continue;
+		ahead = member_offset_s(m, &error);
+		m->clock_told = true;
+		if (fabs(ahead) - error < CLOCK_APART_S)
+			continue;
+		leader_warn(l, m, say(MSG_voice_clock), m->name,
+		            say(ahead > 0 ? MSG_clock_ahead : MSG_clock_behind, m->name,
+		                fmt_duration(fabs(ahead)), l->members[0].name));
+	}
+}
+
 static void show(struct leader *l)
 {
 	int64_t now = clock_now(&clock_system);
-	const struct member *busy = NULL;
-	int done = 0;
+	const char *text;
 
-	if (now - l->shown_ns < SHOW_NS || l->stage < LEAD_PHASE || l->stage > LEAD_CREWS)
+	if (now - l->shown_ns < SHOW_NS)
 		return;
 	l->shown_ns = now;
-	for (int i = 0; i < l->count; i++) {
-		done += !l->members[i].lost && !l->members[i].busy;
-		if (l->members[i].busy && !l->members[i].lost)
-			busy = &l->members[i];
-	}
-	l->o->print(l->o->print_arg,
-	            l->stage == LEAD_CREWS ? say(MSG_cluster_show, crews_state(l), "", "", "")
-	                                   : say(MSG_cluster_show, plan_phases[l->phase],
-	                                         tmpf("%d/%d", done, members_left(l)),
-	                                         busy ? busy->name : "", busy ? busy->doing : ""),
-	            true);
+	text = leader_show(l);
+	if (text)
+		l->o->print(l->o->print_arg, text, true);
 }
 
 static void stop_all(struct leader *l)
@@ -356,6 +366,7 @@ static void lead(struct leader *l)
 {
 	watch(l);
 	tell_alive(l);
+	watch_clocks(l);
 	show(l);
 	if (*l->o->agent.stop)
 		stop_all(l);
@@ -444,23 +455,6 @@ static void world_open(struct world *w, const struct agent_options *options,
 	w->agent = agent_open(own);
 }
 
-void cluster_dismiss(struct comm *comm)
-{
-	int64_t until = clock_now(&clock_system) + 5 * NS_PER_S;
-	bool queued = true;
-
-	for (int i = 1; i < comm->size; i++)
-		wire_send(comm, i, WIRE_END, WIRE_ALL_ALIVE, strlen(WIRE_ALL_ALIVE), NULL);
-	while (queued && clock_now(&clock_system) < until) {
-		queued = false;
-		for (int i = 1; i < comm->size; i++)
-			queued = queued || comm->ops->queued(comm, i);
-		if (comm->ops->poll(comm, ignore, NULL, NULL, NULL) != ST_OK)
-			break;
-		clock_sleep(&clock_system, STEP_NS);
-	}
-}
-
 enum status cluster_follow(const struct agent_options *options, bool *all_alive, struct error *err)
 {
 	struct agent_options own;
@@ -475,10 +469,17 @@ enum status cluster_follow(const struct agent_options *options, bool *all_alive,
 	else if (agent_trouble(w.agent))
 		st = error_set(err, ST_TIMEOUT, MSG_path_error, options->host,
 		               agent_trouble(w.agent));
+	else if (!agent_leave(w.agent))
+		cluster_wait_leave(options->comm, LEAVE_S);
 	*all_alive = agent_all_alive(w.agent);
 	agent_close(w.agent);
 	error_release(&w.trouble);
 	return st;
+}
+
+static void say_line(void *arg, const char *text)
+{
+	leader_say(arg, text);
 }
 
 static void leader_open(struct leader *l, const struct cluster_options *o)
@@ -489,6 +490,7 @@ static void leader_open(struct leader *l, const struct cluster_options *o)
 	l->count = l->comm->size;
 	l->members = arena_array(&l->arena, (size_t)l->count + 1, sizeof(*l->members));
 	l->keeper = (struct keeper){.save = o->store, .arg = o->store_arg};
+	l->voice = (struct voice){.tell = say_line, .arg = l, .count = l->count};
 	l->started_ns = l->stage_ns = now;
 	for (int i = 0; i < l->count; i++) {
 		l->members[i].name = arena_strf(&l->arena, "rank-%d", i);
@@ -502,6 +504,7 @@ static void leader_close(struct leader *l)
 	for (int i = 0; i < l->count; i++)
 		card_names_release(&l->members[i].cards);
 	crews_close(l);
+	voice_release(&l->voice);
 	arena_release(&l->arena);
 }
 

@@ -47,4 +47,11 @@ enum status cluster_follow(const struct agent_options *options, bool *all_alive,
 /* Rank 0 in the place of cluster_lead: there will be no run. */
 void cluster_dismiss(struct comm *comm);
 
+/* --- leave.c ---------------------------------------------------------------------- */
+
+/* Rank 0, when all is judged and written: the others may leave, and wait for it. */
+void cluster_say_leave(struct comm *comm);
+/* The others: at most so long. */
+void cluster_wait_leave(struct comm *comm, double seconds);
+
 #endif

@@ -181,6 +181,13 @@ const char *crews_state(const struct leader *l)
 	            c->total);
 }
 
+double crews_left_s(const struct leader *l)
+{
+	const struct crews *c = l->crews;
+
+	return (c->n_rounds - c->round + 1) * c->seconds;
+}
+
 /* --- orders -------------------------------------------------------------------------- */
 
 /* How far the clock of one is ahead of the first one's; NaN: not known. */
@@ -584,6 +591,7 @@ void crews_broke(struct leader *l, struct member *m, const cJSON *o)
 	struct probe_ctx ctx = {.arena = &l->crews->arena};
 	enum outcome outcome;
 	struct reason reason;
+	const char *probe;
 	struct fall fall;
 
 	if (!crew || crew->given_up || strcmp(crew->work, json_string(o, "work", "")) != 0 ||
@@ -591,8 +599,9 @@ void crews_broke(struct leader *l, struct member *m, const cJSON *o)
 		return;
 	reason_set(&ctx, &reason, MSG_crew_broke, m->name, json_string(o, "text", "?"));
 	fall = (struct fall){.at = place_in(l, crew, m), .outcome = outcome, .reason = &reason};
-	leader_say(l, say(MSG_cluster_broke, l->crews->tasks[l->crews->task].probe->name, crew->id,
-	                  reason.text));
+	probe = l->crews->tasks[l->crews->task].probe->name;
+	leader_warn(l, m, tmpf("%s: %s", probe, outcome_name(outcome)), reason.text,
+	            say(MSG_cluster_broke, probe, crew->id, reason.text));
 	give_up(l, crew, &fall);
 	if (outcome != OUTCOME_NOT_MEASURED && keeper_empty(&l->keeper))
 		l->o->store_work(l->o->store_arg, crew->work, NULL);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #define MOST_CARDS 64
+#define NOTES_SAID 3 /* of one kind */
 
 /* --- reading ------------------------------------------------------------------- */
 
@@ -43,7 +44,7 @@ static const char *card_uuid(struct arena *arena, const char *root, const char *
 }
 
 void identity_read(struct identity *id, struct arena *arena, const char *root, const char *host,
-                   const char *version)
+                   const char *version, const char *options)
 {
 	DIR *gpus = opendir(tmpf("%s/proc/driver/nvidia/gpus", root));
 	const char **cards = arena_array(arena, MOST_CARDS, sizeof(*cards));
@@ -52,6 +53,7 @@ void identity_read(struct identity *id, struct arena *arena, const char *root, c
 	*id = (struct identity){
 		.host = host,
 		.version = version,
+		.options = options,
 		.machine_id = first_line(arena, root, "/etc/machine-id"),
 		.boot_id = first_line(arena, root, "/proc/sys/kernel/random/boot_id"),
 		.cards = cards,
@@ -67,6 +69,7 @@ void identity_write(const struct identity *id, struct json_out *j)
 {
 	json_put_string(j, "host", id->host);
 	json_put_string(j, "version", id->version);
+	json_put_string(j, "options", id->options);
 	json_put_string(j, "machine_id", id->machine_id);
 	json_put_string(j, "boot_id", id->boot_id);
 	json_array_begin(j, "cards");
@@ -83,6 +86,7 @@ void identity_parse(struct identity *id, struct arena *arena, const cJSON *o)
 	*id = (struct identity){
 		.host = arena_str(arena, json_string(o, "host", "?")),
 		.version = arena_str(arena, json_string(o, "version", "?")),
+		.options = arena_str(arena, json_string(o, "options", "")),
 		.machine_id = arena_str(arena, json_string(o, "machine_id", "")),
 		.boot_id = arena_str(arena, json_string(o, "boot_id", "")),
 		.cards = cards,
@@ -114,6 +118,7 @@ struct comparison {
 	struct arena *arena;
 	struct hello_result result;
 	struct str notes;
+	int of_kind; /* notes, said or not */
 };
 
 static void refuse(struct comparison *c, const char *text)
@@ -122,14 +127,24 @@ static void refuse(struct comparison *c, const char *text)
 		c->result.refusal = arena_str(c->arena, text);
 }
 
+static void note(struct comparison *c, const char *text)
+{
+	if (c->of_kind++ < NOTES_SAID)
+		str_addf(&c->notes, "%s\n", text);
+}
+
 /* Calls meet for each word that a later rank shares with an earlier one. */
 static void find_equal(struct comparison *c, struct word *words, int n,
                        void (*meet)(struct comparison *c, int a, int b, const char *word))
 {
+	c->of_kind = 0;
 	qsort(words, (size_t)n, sizeof(*words), by_text);
 	for (int i = 1; i < n; i++)
 		if (*words[i].text && strcmp(words[i].text, words[i - 1].text) == 0)
 			meet(c, words[i - 1].rank, words[i].rank, words[i].text);
+	if (c->of_kind > NOTES_SAID)
+		str_addf(&c->notes, "%s\n",
+		         say(MSG_hello_more, tmpf("%d", c->of_kind - NOTES_SAID)));
 }
 
 static void same_kernel(struct comparison *c, int a, int b, const char *word)
@@ -140,7 +155,7 @@ static void same_kernel(struct comparison *c, int a, int b, const char *word)
 	if (strcmp(x, y) == 0)
 		refuse(c, say(MSG_hello_twice, tmpf("%d", a), tmpf("%d", b), x));
 	else
-		str_addf(&c->notes, "%s\n", say(MSG_hello_kernel, x, y));
+		note(c, say(MSG_hello_kernel, x, y));
 }
 
 static void same_card(struct comparison *c, int a, int b, const char *word)
@@ -151,14 +166,14 @@ static void same_card(struct comparison *c, int a, int b, const char *word)
 
 static void same_name(struct comparison *c, int a, int b, const char *word)
 {
-	str_addf(&c->notes, "%s\n", say(MSG_hello_name, tmpf("%d", a), tmpf("%d", b), word));
+	note(c, say(MSG_hello_name, tmpf("%d", a), tmpf("%d", b), word));
 }
 
 static void same_machine(struct comparison *c, int a, int b, const char *word)
 {
 	(void)word;
 	if (strcmp(c->ids[a].boot_id, c->ids[b].boot_id) != 0)
-		str_addf(&c->notes, "%s\n", say(MSG_hello_machine, c->ids[a].host, c->ids[b].host));
+		note(c, say(MSG_hello_machine, c->ids[a].host, c->ids[b].host));
 }
 
 static void compare_words(struct comparison *c)
@@ -188,7 +203,51 @@ static void compare_words(struct comparison *c)
 	find_equal(c, words, n, same_card);
 }
 
-static void compare_versions(struct comparison *c)
+static bool has_line(const char *text, const char *line, size_t len)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		if (n == len && memcmp(text, line, len) == 0)
+			return true;
+		text += n + (text[n] == '\n');
+	}
+	return false;
+}
+
+/* The first of a's options that b was not given as well, or given as another one. */
+static const char *own_option(struct arena *arena, const char *a, const char *b)
+{
+	while (*a) {
+		size_t n = strcspn(a, "\n");
+
+		if (!has_line(b, a, n))
+			return arena_strn(arena, a, n);
+		a += n + (a[n] == '\n');
+	}
+	return NULL;
+}
+
+static const char *without(struct arena *arena, const char *option)
+{
+	const char *name = str_starts(option, "--") ? option + 2 : option;
+
+	return say(MSG_hello_without, arena_strn(arena, name, strcspn(name, " ")));
+}
+
+static void refuse_options(struct comparison *c, int a, int b)
+{
+	const struct identity *x = &c->ids[a], *y = &c->ids[b];
+	const char *one = own_option(c->arena, x->options, y->options),
+		   *two = own_option(c->arena, y->options, x->options);
+
+	if (!one && !two)
+		one = two = say(MSG_hello_order);
+	refuse(c, say(MSG_hello_options, tmpf("%d", a), x->host, one ? one : without(c->arena, two),
+	              tmpf("%d", b), y->host, two ? two : without(c->arena, one)));
+}
+
+static void compare_starts(struct comparison *c)
 {
 	const struct identity *first = NULL;
 
@@ -203,6 +262,8 @@ static void compare_versions(struct comparison *c)
 			refuse(c, say(MSG_hello_version, tmpf("%d", (int)(first - c->ids)),
 			              first->host, first->version, tmpf("%d", i), id->host,
 			              id->version));
+		if (strcmp(first->options, id->options) != 0)
+			refuse_options(c, (int)(first - c->ids), i);
 	}
 }
 
@@ -230,7 +291,7 @@ struct hello_result hello_check(const struct identity *ids, int count, const cha
 {
 	struct comparison c = {.ids = ids, .count = count, .arena = arena};
 
-	compare_versions(&c);
+	compare_starts(&c);
 	compare_words(&c);
 	name_ranks(&c, names);
 	if (c.notes.len)

@@ -14,26 +14,29 @@ struct identity {
 	const char *version;      /* of Assay */
 	const char *machine_id;   /* "": none */
 	const char *boot_id;      /* of the kernel: the same in two containers of one host */
+	const char *options;      /* it was started with, "--name value", a line each, in order */
 	const char *const *cards; /* UUIDs, or PCI addresses where no UUID is told */
 	int n_cards;
 };
 
 /* Of this node, from /proc and /etc below `root`. */
 void identity_read(struct identity *id, struct arena *arena, const char *root, const char *host,
-                   const char *version);
+                   const char *version, const char *options);
 void identity_write(const struct identity *id, struct json_out *j);
 /* Strings from the arena. */
 void identity_parse(struct identity *id, struct arena *arena, const cJSON *o);
 
 struct hello_result {
 	const char *refusal; /* why these ranks are no cluster; NULL: they are */
-	const char *notes;   /* what a person should know, a line each; or NULL */
+	/* What a person should know, a line each, of one kind a few and how many more; or
+	 * NULL. */
+	const char *notes;
 };
 
 /* Names each rank (names[i], from the arena, all different): its host, with the
  * rank behind it where another one has that name too. ids[i].host NULL: that
- * rank said nothing. Refused are another version, one kernel under one host name
- * twice (two ranks on a node), and a card that two ranks have. */
+ * rank said nothing. Refused are another version, other options, one kernel under one host
+ * name twice (two ranks on a node), and a card that two ranks have. */
 struct hello_result hello_check(const struct identity *ids, int count, const char **names,
                                 struct arena *arena);
 

@@ -6,6 +6,7 @@
 #include "coord/cluster.h"
 #include "coord/hello.h"
 #include "coord/keeper.h"
+#include "coord/voice.h"
 #include "coord/wire.h"
 #include "stats/together.h"
 
@@ -40,6 +41,7 @@ struct member {
 	/* Its clock and ours: the last questions, in turn. */
 	struct ping pings[PINGS];
 	int n_pings;
+	bool clock_told;   /* it was compared with the first node's */
 	struct crew *crew; /* it works in */
 };
 
@@ -64,6 +66,8 @@ struct leader {
 	int phase; /* of plan_phases */
 	int64_t started_ns, stage_ns, alive_ns, shown_ns, stopped_ns;
 	struct keeper keeper;
+	struct voice voice;
+	double phase_s;      /* that the slowest node needs for it, by its plan */
 	struct crews *crews; /* of the phase */
 	enum status end;     /* how it ends */
 	struct error *err;   /* … and why */
@@ -85,6 +89,14 @@ void member_order(struct leader *l, struct member *m, enum wire kind, const char
 /* A line for the journal, made here. */
 void leader_store(struct leader *l, const char *line, size_t len);
 void leader_say(struct leader *l, const char *text);
+/* About a node, and maybe about many: see coord/voice.h. */
+void leader_warn(struct leader *l, const struct member *m, const char *what, const char *text,
+                 const char *line);
+
+/* --- show.c ----------------------------------------------------------------------- */
+
+/* Where the run stands, for a line that is redrawn; short-lived. NULL: nothing to say. */
+const char *leader_show(const struct leader *l);
 
 /* --- crews.c ---------------------------------------------------------------------- */
 
@@ -106,6 +118,8 @@ void crews_broke(struct leader *l, struct member *m, const cJSON *o);
 void crews_carry(struct leader *l, const struct member *from, const cJSON *o);
 /* "net 12/56", short-lived. */
 const char *crews_state(const struct leader *l);
+/* For the rounds that are left of what is at work. */
+double crews_left_s(const struct leader *l);
 void crews_close(struct leader *l);
 
 #endif

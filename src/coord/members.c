@@ -18,6 +18,12 @@ void leader_say(struct leader *l, const char *text)
 	l->o->print(l->o->print_arg, text, false);
 }
 
+void leader_warn(struct leader *l, const struct member *m, const char *what, const char *text,
+                 const char *line)
+{
+	voice_say(&l->voice, what, (int)(m - l->members), m->name, text, line);
+}
+
 void leader_store(struct leader *l, const char *line, size_t len)
 {
 	struct error err = {0};
@@ -121,7 +127,7 @@ void member_lose(struct leader *l, struct member *m, const char *why)
 	reason_set(&ctx, &reason, MSG_node_lost, m->name, phase_name(l), why,
 	           m->said_hello ? sign.data : "-");
 	str_release(&sign);
-	leader_say(l, reason.text);
+	leader_warn(l, m, say(MSG_voice_lost, phase_name(l)), m->name, reason.text);
 	if (!m->planned)
 		owe_first_phase(l, m, &reason);
 	for (int i = 0; i < m->n_units; i++)
@@ -150,6 +156,15 @@ static void mark_seen(struct member *m, const struct reading *r)
 			u->seen[i / 64] |= (uint64_t)1 << i % 64;
 }
 
+static void warn_bad(struct leader *l, const struct member *m, const struct reading *r)
+{
+	const char *text = r->reason.text ? r->reason.text : "",
+		   *what = tmpf("%s: %s", r->metric, outcome_name(r->outcome));
+
+	leader_warn(l, m, what, text,
+	            say(MSG_cluster_bad, m->name, r->metric, outcome_name(r->outcome), text));
+}
+
 static void take_line(struct leader *l, struct member *m, const char *line, size_t len)
 {
 	struct arena scratch = {0};
@@ -158,7 +173,7 @@ static void take_line(struct leader *l, struct member *m, const char *line, size
 
 	m->lines++;
 	if (reading_parse(&r, &scratch, line, len, &why) != ST_OK || !r.metric) {
-		leader_say(l, say(MSG_child_line, m->name, why));
+		leader_warn(l, m, say(MSG_voice_line), why, say(MSG_child_line, m->name, why));
 	} else if (!(l->crews && r.work && crews_refuse(l, r.work, r.attempt))) {
 		mark_seen(m, &r);
 		if (l->crews)
@@ -166,9 +181,7 @@ static void take_line(struct leader *l, struct member *m, const char *line, size
 		card_names_learn(&m->cards, &r.subject);
 		leader_store(l, line, len);
 		if (r.outcome == OUTCOME_FAILED || r.outcome == OUTCOME_TIMED_OUT)
-			leader_say(l,
-			           say(MSG_cluster_bad, m->name, r.metric, outcome_name(r.outcome),
-			               r.reason.text ? r.reason.text : ""));
+			warn_bad(l, m, &r);
 	}
 	arena_release(&scratch);
 }
@@ -221,7 +234,8 @@ static void take_beat(struct leader *l, struct member *m, const cJSON *o)
 	const char *trouble = json_string(o, "trouble", NULL);
 
 	if (trouble) {
-		leader_say(l, say(MSG_path_error, m->name, trouble));
+		leader_warn(l, m, say(MSG_voice_trouble), trouble,
+		            say(MSG_path_error, m->name, trouble));
 		return;
 	}
 	m->done = json_number(o, "done", -1);

@@ -21,7 +21,8 @@ static void name_subject(const struct owed_by *by, const struct unit *u, const s
 {
 	s->kind = m->subject;
 	s->id = "*";
-	if (m->subject == SUBJECT_PAIR && u->company) {
+	/* Which pairs all nodes would have made is not known here. */
+	if (m->subject == SUBJECT_PAIR && u->company && u->probe->subject == SUBJECT_PAIR) {
 		name_pair(by, u, way, s);
 		return;
 	}

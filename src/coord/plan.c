@@ -312,29 +312,6 @@ double unit_limit_s(const struct unit *u, enum budget budget, double scale)
 	return scale < 1 ? (u->seconds * 3 + 60) * scale : u->seconds * 3 + 60 + extension;
 }
 
-double phase_limit_s(const struct plan *plan, const char *phase, enum budget budget, double scale)
-{
-	const struct unit *last = NULL;
-	double seconds = 0, group = 0;
-
-	for (int i = 0; i < plan->count; i++) {
-		const struct unit *u = &plan->units[i];
-		double limit;
-
-		if (u->state != UNIT_RUN || strcmp(u->probe->phase, phase) != 0)
-			continue;
-		limit = unit_limit_s(u, budget, scale);
-		if (last && unit_beside(last, u)) {
-			group = limit > group ? limit : group;
-		} else {
-			seconds += group;
-			group = limit;
-		}
-		last = u;
-	}
-	return seconds + group;
-}
-
 enum budget budget_named(const char *name)
 {
 	return strcmp(name, "quick") == 0  ? BUDGET_QUICK

@@ -84,10 +84,8 @@ bool probe_in_company(const struct probe *probe);
 /* What --only and --skip leave. */
 bool plan_selects(const struct run_info *info, const struct probe *probe);
 
-/* Seconds after which a unit counts as hung; of all units of a phase, one group
- * after another. */
+/* Seconds after which a unit counts as hung. */
 double unit_limit_s(const struct unit *u, enum budget budget, double scale);
-double phase_limit_s(const struct plan *plan, const char *phase, enum budget budget, double scale);
 /* quick, standard, soak; anything else is standard. */
 enum budget budget_named(const char *name);
 

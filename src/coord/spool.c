@@ -1,10 +1,13 @@
 /* The spool of a node. */
 #include "coord/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +36,57 @@ static enum status make_dir(const char *dir, struct error *err)
 	return ST_OK;
 }
 
+/* A rank that was this host's in an earlier attempt may have had another number: what it
+ * left goes away, unless somebody holds it, whose host has the same name. */
+static void sweep_earlier(const char *parent, const char *host, const char *own)
+{
+	DIR *dir = opendir(parent);
+	const struct dirent *entry;
+	size_t len = strlen(host);
+
+	while (dir && (entry = readdir(dir))) {
+		const char *rank = entry->d_name + len + 1, *path;
+		struct scratch scratch;
+		int fd;
+
+		if (strncmp(entry->d_name, host, len) != 0 || entry->d_name[len] != '-' || !*rank ||
+		    rank[strspn(rank, "0123456789")] || strcmp(entry->d_name, own) == 0)
+			continue;
+		path = tmpf("%s/%s", parent, entry->d_name);
+		fd = open(tmpf("%s/lines.jsonl", path), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    scratch_note(&scratch, path, false, NULL) == ST_OK) {
+			scratch_remove(&scratch, NULL);
+			scratch_release(&scratch);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Held as soon as it can be seen by its name. */
+static int open_lines(const char *dir, struct error *err)
+{
+	const char *name = tmpf("%s/lines.jsonl", dir), *hidden = tmpf("%s/.lines", dir);
+	int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0) {
+		flock(fd, LOCK_EX | LOCK_NB);
+		return fd;
+	}
+	fd = open(hidden, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		flock(fd, LOCK_EX | LOCK_NB);
+		if (rename(hidden, name) == 0)
+			return fd;
+		close(fd);
+	}
+	error_errno(err, name, errno);
+	return -1;
+}
+
 enum status spool_open(struct spool **out, const char *run, const char *host, int rank,
                        struct error *err)
 {
@@ -45,15 +99,14 @@ enum status spool_open(struct spool **out, const char *run, const char *host, in
 		die_nomem();
 	str_addf(&path, "%s/.assay-%s", tmp && *tmp == '/' ? tmp : "/var/tmp", run);
 	st = make_dir(path.data, err);
+	if (st == ST_OK)
+		sweep_earlier(path.data, host, tmpf("%s-%d", host, rank));
 	str_addf(&path, "/%s-%d", host, rank);
 	if (st == ST_OK)
 		st = make_dir(path.data, err);
 	if (st == ST_OK) {
-		const char *file = tmpf("%s/lines.jsonl", path.data);
-
-		s->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (s->fd < 0)
-			st = error_errno(err, file, errno);
+		s->fd = open_lines(path.data, err);
+		st = s->fd < 0 ? ST_IO : ST_OK;
 	}
 	s->dir = str_detach(&path);
 	if (st == ST_OK) {

@@ -13,7 +13,8 @@
 struct spool;
 
 /* Makes <tmp>/.assay-<run>/<host>-<rank>, mode 0700; one that is there already and
- * ours is used (a resume), anything else by that name is refused. */
+ * ours is used (a resume), anything else by that name is refused. What an earlier attempt
+ * left under another rank of this host is removed. */
 enum status spool_open(struct spool **out, const char *run, const char *host, int rank,
                        struct error *err);
 const char *spool_dir(const struct spool *s);

@@ -29,6 +29,7 @@ enum wire {
 	WIRE_PING = 'K',   /* a number */
 	WIRE_ALIVE = 'B',  /* rank 0 lives; how many lines of the node are saved */
 	WIRE_STOP = 'Q',   /* the run was interrupted: end what you do */
+	WIRE_LEAVE = 'V',  /* rank 0 has judged: leave the world */
 	WIRE_END = 'E',    /* all is done: WIRE_ALL_ALIVE, or some are lost */
 	/* Both ways. */
 	WIRE_TEXT = 't', /* JSON: from one child of a unit to another */

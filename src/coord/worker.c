@@ -233,6 +233,7 @@ static const char *next_line(struct worker *w, int64_t until_ns, enum status *st
 		int64_t left = until_ns < 0 ? 3600 * NS_PER_S : until_ns - clock_now(&clock_system);
 		char more[4096];
 		ssize_t n;
+		int here;
 
 		if (end) {
 			size_t len = (size_t)(end - w->input.data);
@@ -241,10 +242,16 @@ static const char *next_line(struct worker *w, int64_t until_ns, enum status *st
 			str_drop(&w->input, len + 1);
 			return line;
 		}
-		*st = left <= 0 ? ST_TIMEOUT : w->input.len > REQUEST_LIMIT ? ST_RANGE : ST_OK;
+		*st = w->input.len > REQUEST_LIMIT ? ST_RANGE : ST_OK;
 		if (*st != ST_OK)
 			return NULL;
-		if (poll(&fd, 1, (int)(left / NS_PER_MS) + 1) <= 0)
+		/* What has come by now is taken, even where nothing is waited for. */
+		here = poll(&fd, 1, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0);
+		if (here <= 0 && left <= 0)
+			*st = ST_TIMEOUT;
+		if (*st != ST_OK)
+			return NULL;
+		if (here <= 0)
 			continue;
 		n = read(STDIN_FILENO, more, sizeof(more));
 		if (n == 0 && w->input.len) { /* the last line may lack its end */

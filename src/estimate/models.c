@@ -11,11 +11,6 @@ double training_days(double params, double tokens, double cards, double peak_tfl
 	return FLOP_PER_TOKEN * params * tokens / (cards * peak_tflops * TERA * mfu * ettr * 86400);
 }
 
-double mfu_of_rate(double params, double tokens_per_s, double peak_tflops)
-{
-	return FLOP_PER_TOKEN * params * tokens_per_s / (peak_tflops * TERA);
-}
-
 double tokens_in(double days, double params, double cards, double peak_tflops, double mfu)
 {
 	return days * 86400 * cards * peak_tflops * TERA * mfu / (FLOP_PER_TOKEN * params);
@@ -36,16 +31,16 @@ double gradient_bytes(double params, double tensor, double pipeline)
 	return 2 * 2 * params / (tensor * pipeline);
 }
 
-double pipeline_bubble(double stages, double micro_batches)
-{
-	return (stages - 1) / micro_batches;
-}
-
 double storage_utilisation(double step_s, double bytes_per_step, double read_bytes_s)
 {
 	double stall = fmax(0, bytes_per_step / read_bytes_s - step_s);
 
 	return step_s / (step_s + stall);
+}
+
+double price_of_1e9_tokens(double card_hour, double params, double tflops)
+{
+	return card_hour * FLOP_PER_TOKEN * params * 1e9 / (3.6e15 * tflops);
 }
 
 double ettr_of(double mttf_s, double write_s, double restart_s, double interval_s)

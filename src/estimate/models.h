@@ -15,8 +15,6 @@
 /* 6 N D / (n x peak x MFU x ETTR x 86400). */
 double training_days(double params, double tokens, double cards, double peak_tflops, double mfu,
                      double ettr);
-/* MFU that training at so many tokens a second and card amounts to. */
-double mfu_of_rate(double params, double tokens_per_s, double peak_tflops);
 /* Tokens that fit into so many days. */
 double tokens_in(double days, double params, double cards, double peak_tflops, double mfu);
 
@@ -27,11 +25,13 @@ double interconnect_efficiency(double gbs, double share, double at_gbs);
 double step_seconds(double compute_s, double transfer_s, double overlap);
 /* Bytes a card moves a step for its gradients: 2 x 2 P / (TP x PP) in BF16. */
 double gradient_bytes(double params, double tensor, double pipeline);
-/* Time a pipeline of p stages stands still with m micro-batches: (p - 1) / m. */
-double pipeline_bubble(double stages, double micro_batches);
 
 /* Share of time the cards compute when data is read ahead. */
 double storage_utilisation(double step_s, double bytes_per_step, double read_bytes_s);
+
+/* Price of 1e9 tokens: price x 6 N x 1e9 / (3.6e15 x TFLOP/s a card), with the price of a
+ * card for an hour. */
+double price_of_1e9_tokens(double card_hour, double params, double tflops);
 
 /* Daly: effective training time ratio of a job that fails every mttf_s, with
  * checkpoints of write_s every interval_s and restarts of restart_s. */

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
-#define LEDGER_MOST ((size_t)1 << 30)
+#define LEDGER_MOST ((size_t)256 << 20)
 
 struct card {
 	const char *id, *node, *pci, *name, *serial, *vbios, *gsp, *bad;

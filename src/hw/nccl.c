@@ -1,10 +1,9 @@
-/* NCCL: loading, errors by cause, waiting with a deadline. */
+/* NCCL: loading and errors by cause. */
 #include "hw/nccl.h"
 
 #include <string.h>
 
 #define CALLS(rows) (sizeof(rows) / sizeof(*(rows)))
-#define POLL_NS     (NS_PER_MS / 10)
 
 static const struct library_row rows[] = {NCCL_SYMBOLS(GPU_ROW)};
 _Static_assert(sizeof(struct nccl_calls) == CALLS(rows) * sizeof(void *), "pointers alone");
@@ -77,18 +76,4 @@ nccl_config nccl_config_make(void)
 		.version = NCCL_CONFIG_VERSION,
 		.blocking = 0,
 	};
-}
-
-enum status nccl_wait(struct nccl *nccl, nccl_comm comm, const struct clock_source *clock,
-                      int64_t deadline_ns, const char *call, struct error *err)
-{
-	nccl_result state = NCCL_OK, code;
-
-	while ((code = nccl->call.async_error(comm, &state)) == NCCL_OK &&
-	       state == NCCL_IN_PROGRESS) {
-		if (clock_now(clock) >= deadline_ns)
-			return error_set(err, ST_TIMEOUT, MSG_nccl_deadline, call);
-		clock_sleep(clock, POLL_NS);
-	}
-	return nccl_check(nccl, comm, code != NCCL_OK ? code : state, call, err);
 }

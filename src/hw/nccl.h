@@ -1,6 +1,6 @@
 /* libnccl: collectives, called directly. Communicators are non-blocking, so
  * that a rank that never comes costs its deadline and not the run: every call
- * may answer NCCL_IN_PROGRESS, nccl_wait polls, and who gives up aborts. */
+ * may answer NCCL_IN_PROGRESS, the caller polls, and who gives up aborts. */
 #ifndef ASSAY_HW_NCCL_H
 #define ASSAY_HW_NCCL_H
 
@@ -27,10 +27,5 @@ const struct gpu_cause *nccl_cause(nccl_result code);
 
 /* The configuration of a non-blocking communicator. */
 nccl_config nccl_config_make(void);
-
-/* Waits until the communicator is no longer in progress. ST_TIMEOUT at the
- * deadline: abort it, nothing else may be called on it. */
-enum status nccl_wait(struct nccl *nccl, nccl_comm comm, const struct clock_source *clock,
-                      int64_t deadline_ns, const char *call, struct error *err);
 
 #endif

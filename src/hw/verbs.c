@@ -94,6 +94,7 @@ enum status verbs_open(struct verbs *verbs, struct arena *arena, const char *lib
 
 	*verbs = (struct verbs){.calls = arena_alloc(arena, sizeof(struct calls))};
 	st = library_open(&verbs->lib, arena, names, lib_dir, err);
+	verbs->lib.standin = st == ST_OK && library_symbol(&verbs->lib, "assay_standin");
 	return st == ST_OK ? library_bind(&verbs->lib, arena, rows, COUNT(rows), verbs->calls, err)
 	                   : st;
 }

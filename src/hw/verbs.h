@@ -18,7 +18,7 @@
 #define VERBS_QPS_MOST 64
 
 struct verbs {
-	struct library lib;
+	struct library lib; /* standin: a double of the tests */
 	void *calls;
 };
 

@@ -2,6 +2,7 @@
 #include "report/compare.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,7 @@ void compare_add_run(struct comparison *c, const struct scorecard *card, const c
 		                       words_is_share(rule->stat) ? BETTER_LOWER : metric->better),
 			&card->findings[at], end - at);
 	}
+	compare_take_software(c, card);
 	c->n_columns++;
 }
 
@@ -330,18 +332,34 @@ static void warn(struct comparison *c, const char **list, int *n, const char *te
 static void warn_of_one(struct comparison *c, const struct compare_column *x, const char **list,
                         int *n)
 {
-	if (x->offer)
-		warn(c, list, n, say(MSG_compare_offer, x->name));
-	if (x->simulated)
-		warn(c, list, n, say(MSG_compare_simulated, x->name));
-	if (x->imported)
-		warn(c, list, n, say(MSG_compare_imported, x->name));
-	if (x->altered)
-		warn(c, list, n, say(MSG_compare_altered, x->name));
-	if (x->cut)
-		warn(c, list, n, say(MSG_compare_cut, x->name));
 	if (x->waivers)
 		warn(c, list, n, say(MSG_compare_waivers, x->name, tmpf("%d", x->waivers)));
+}
+
+/* What is true of several is said once, with their names. */
+static void warn_of_all(struct comparison *c, const char **list, int *n)
+{
+	static const struct {
+		size_t at; /* of a bool in the column */
+		enum msg what;
+	} all[] = {
+		{offsetof(struct compare_column, offer), MSG_compare_offer},
+		{offsetof(struct compare_column, simulated), MSG_compare_simulated},
+		{offsetof(struct compare_column, imported), MSG_compare_imported},
+		{offsetof(struct compare_column, altered), MSG_compare_altered},
+		{offsetof(struct compare_column, cut), MSG_compare_cut},
+	};
+
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		struct str names = {0};
+
+		for (int i = 0; i < c->n_columns; i++)
+			if (*(const bool *)((const char *)&c->columns[i] + all[k].at))
+				str_addf(&names, "%s%s", names.len ? ", " : "", c->columns[i].name);
+		if (names.len)
+			warn(c, list, n, say(all[k].what, str_text(&names)));
+		str_release(&names);
+	}
 }
 
 static void warn_of_two(struct comparison *c, const struct compare_column *a,
@@ -353,7 +371,9 @@ static void warn_of_two(struct comparison *c, const struct compare_column *a,
 		warn(c, list, n, say(MSG_compare_budgets, a->name, a->budget, b->name, b->budget));
 	if (differs(a->profile_sha256, b->profile_sha256))
 		warn(c, list, n,
-		     say(MSG_compare_profiles, a->name, a->profile, b->name, b->profile));
+		     say(MSG_compare_profiles, a->name,
+		         tmpf("%s %.8s", a->profile, a->profile_sha256), b->name,
+		         tmpf("%s %.8s", b->profile, b->profile_sha256)));
 	if (differs(a->version, b->version))
 		warn(c, list, n,
 		     say(MSG_compare_versions, a->name, a->version, b->name, b->version));
@@ -371,6 +391,7 @@ void compare_finish(struct comparison *c)
 	for (int i = 0; i < c->n_rows; i++)
 		stand(c, &c->rows[i]);
 	orders(c);
+	warn_of_all(c, list, &n);
 	for (int i = 0; i < c->n_columns; i++) {
 		warn_of_one(c, &c->columns[i], list, &n);
 		if (i)

@@ -10,6 +10,7 @@
 #include "assay/finding.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "score/score.h"
 
@@ -42,6 +43,12 @@ struct compare_row {
 	enum compare_stand *stands;
 };
 
+/* Of the software of the runs, or the word of a gate: no figure. */
+struct compare_words {
+	const char *name;
+	const char **texts; /* of each column; NULL: it has none */
+};
+
 struct compare_column {
 	const char *name, *title;
 	bool offer;
@@ -61,15 +68,32 @@ struct compare_order {
 	const char **why; /* of each column */
 };
 
+/* A paragraph of its own under the order: a title, and a line for whom it is about. */
+struct compare_line {
+	const char *name, *text; /* name: of a column, or NULL */
+};
+
+struct compare_part {
+	const char *key, *title; /* "model", "need" */
+	struct compare_line lines[COMPARE_MOST];
+	int n_lines;
+};
+
+#define COMPARE_PARTS 8
+
 struct comparison {
 	struct arena *arena;
 	struct compare_column columns[COMPARE_MOST];
 	int n_columns;
 	struct compare_row *rows;
 	int n_rows, cap_rows;
+	struct compare_words *words;
+	int n_words, cap_words;
 	struct compare_order *orders;
 	int n_orders;
 	const char *const *warnings; /* why they are hard to compare; ends with NULL */
+	struct compare_part parts[COMPARE_PARTS];
+	int n_parts;
 };
 
 /* Takes a judged run as one more column. */
@@ -78,6 +102,15 @@ void compare_add_run(struct comparison *c, const struct scorecard *card, const c
 /* An offer: a name in configs/offers or a path. ST_NOTFOUND: no such thing. */
 enum status compare_add_offer(struct comparison *c, const char *name, const char *config_dir,
                               const struct metric_set *metrics, struct error *err);
+/* Of the column that was added last: a figure no rule judges (value, lo, hi and note of
+ * `figure` count), and prices of delivered work with what a unit of money buys. */
+void compare_add_figure(struct comparison *c, const char *metric, const char *unit,
+                        enum better better, enum origin origin, const struct compare_cell *figure);
+void compare_add_cost(struct comparison *c, const char *currency, enum origin origin,
+                      const struct compare_cell *cost); /* of the buyer's own model */
+void compare_add_prices(struct comparison *c, const struct price_list *list);
+/* A part, at most COMPARE_PARTS; its lines are the caller's to fill. */
+struct compare_part *compare_part(struct comparison *c, const char *key, const char *title);
 /* The row of a figure, made if need be; "": of no criterion. */
 struct compare_row *compare_row_of(struct comparison *c, const char *criterion, const char *metric,
                                    const char *stat, const char *unit, enum better better);
@@ -96,8 +129,26 @@ void compare_same_words(struct str *out, const struct comparison *c);
 /* Whether two have it, and not the very same. */
 bool compare_row_tells(const struct comparison *c, const struct compare_row *row);
 const char *compare_stand_name(enum compare_stand stand); /* "best", "same" … */
+/* "a, b and 3 more side by side", short-lived. */
+const char *compare_title(const struct comparison *c);
 /* "ACCEPT with 1 waiver" of a run; the title of an offer. */
 void compare_column_words(struct str *out, const struct compare_column *column);
+
+/* --- compare_software.c: parts of the formats below ---------------------------------------- */
+
+/* Of the column that is being added. */
+void compare_take_software(struct comparison *c, const struct scorecard *card);
+/* "the same on all: sw_* (12)"; nothing where there is none. */
+void compare_software_same(struct str *out, const struct comparison *c);
+/* The next row from there on that runs do not have alike; -1: no more. */
+int compare_software_next(const struct comparison *c, int from);
+void compare_software_markdown(struct str *out, const struct comparison *c);
+void compare_software_html(struct str *out, const struct comparison *c);
+void compare_software_json(struct json_out *j, const struct comparison *c);
+void compare_software_csv(struct str *out, const struct comparison *c);
+/* Cases of one column, and how many. */
+void compare_software_junit(struct str *out, const struct comparison *c, int column);
+int compare_software_count(const struct comparison *c, int column);
 
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8);
 void compare_json(struct str *out, const struct comparison *c);

@@ -77,12 +77,30 @@ static void figure_table(struct str *out, const struct comparison *c)
 	}
 }
 
+static void part_lists(struct str *out, const struct comparison *c)
+{
+	for (int i = 0; i < c->n_parts; i++) {
+		const struct compare_part *part = &c->parts[i];
+
+		str_add(out, "\n## ");
+		markdown_text(out, part->title);
+		str_add(out, "\n\n");
+		for (int k = 0; k < part->n_lines; k++) {
+			str_add(out, "- ");
+			if (part->lines[k].name)
+				markdown_text(out, tmpf("%s: ", part->lines[k].name));
+			markdown_text(out, part->lines[k].text);
+			str_addc(out, '\n');
+		}
+	}
+}
+
 void compare_markdown(struct str *out, const struct comparison *c)
 {
 	struct str s = {0};
 
 	str_add(out, "# ");
-	markdown_text(out, say(MSG_compare_title, tmpf("%d", c->n_columns)));
+	markdown_text(out, compare_title(c));
 	str_add(out, "\n\n");
 	for (int i = 0; i < c->n_columns; i++) {
 		const struct compare_column *x = &c->columns[i];
@@ -105,7 +123,9 @@ void compare_markdown(struct str *out, const struct comparison *c)
 		str_addc(out, '\n');
 	}
 	order_table(out, c);
+	part_lists(out, c);
 	figure_table(out, c);
+	compare_software_markdown(out, c);
 	str_clear(&s);
 	compare_same_words(&s, c);
 	str_addc(out, '\n');
@@ -138,15 +158,17 @@ static void attribute(struct str *out, const char *name, const char *text)
 
 static void counts(struct str *out, const struct comparison *c, int from, int to)
 {
-	int failures = 0, skipped = 0;
+	int failures = 0, skipped = 0, software = 0;
 
+	for (int k = from; k < to; k++)
+		software += compare_software_count(c, k);
 	for (int k = from; k < to; k++)
 		for (int i = 0; i < c->n_rows; i++) {
 			failures += is_failure(&c->rows[i].cells[k]);
 			skipped += is_skip(&c->rows[i].cells[k]);
 		}
 	str_addf(out, " tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\">\n",
-	         (to - from) * c->n_rows, failures, skipped);
+	         (to - from) * c->n_rows + software, failures, skipped);
 }
 
 static void test_case(struct str *out, const struct compare_row *row, int column)
@@ -183,6 +205,7 @@ void compare_junit(struct str *out, const struct comparison *c)
 		counts(out, c, k, k + 1);
 		for (int i = 0; i < c->n_rows; i++)
 			test_case(out, &c->rows[i], k);
+		compare_software_junit(out, c, k);
 		str_add(out, "  </testsuite>\n");
 	}
 	str_add(out, "</testsuites>\n");

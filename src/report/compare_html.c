@@ -61,26 +61,49 @@ static void orders(struct str *out, const struct comparison *c)
 	markup_text(out, msg_format(MSG_compare_order));
 	str_add(out, "</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"");
 	markup_text(out, msg_format(MSG_compare_order));
-	str_add(out, "\"><table class=\"sortable\"><thead><tr>");
+	str_add(out, "\"><table><thead><tr>");
 	text(out, "th", msg_format(MSG_html_criterion));
-	text(out, "th", msg_format(MSG_compare_name));
-	text(out, "th", msg_format(MSG_compare_order_why));
+	for (int k = 0; k < c->n_columns; k++)
+		text(out, "th", c->columns[k].name);
 	str_add(out, "</tr></thead><tbody>\n");
-	for (int i = 0; i < c->n_orders; i++)
-		for (int k = 0; k < c->n_columns; k++) {
-			const struct compare_order *o = &c->orders[i];
+	for (int i = 0; i < c->n_orders; i++) {
+		const struct compare_order *o = &c->orders[i];
 
-			str_add(out, "<tr>");
-			text(out, "td", tmpf("%s %s", o->criterion, o->title));
-			text(out, "td", c->columns[k].name);
-			text(out, "td",
-			     o->place[k] ? tmpf("%s %s",
-			                        say(MSG_compare_place, tmpf("%d", o->place[k])),
-			                        o->why[k])
-			                 : o->why[k]);
-			str_add(out, "</tr>\n");
+		str_add(out, "<tr><th scope=\"row\">");
+		markup_text(out, tmpf("%s %s", o->criterion, o->title));
+		str_add(out, "</th>");
+		for (int k = 0; k < c->n_columns; k++) {
+			str_add(out, "<td>");
+			if (o->place[k])
+				text(out, "strong",
+				     say(MSG_compare_place, tmpf("%d", o->place[k])));
+			markup_text(out, tmpf(" %s", o->why[k]));
+			str_add(out, "</td>");
 		}
+		str_add(out, "</tr>\n");
+	}
 	str_add(out, "</tbody></table></div></section>\n");
+}
+
+static void parts(struct str *out, const struct comparison *c)
+{
+	for (int i = 0; i < c->n_parts; i++) {
+		const struct compare_part *part = &c->parts[i];
+
+		str_addf(out, "<section id=\"part-%d\" aria-labelledby=\"part-%d-title\">", i, i);
+		str_addf(out, "<h2 id=\"part-%d-title\">", i);
+		markup_text(out, part->title);
+		str_add(out, "</h2>\n<ul class=\"cells\">");
+		for (int k = 0; k < part->n_lines; k++) {
+			str_add(out, "<li>");
+			if (part->lines[k].name)
+				text(out, "b", part->lines[k].name);
+			str_addc(out, ' ');
+			markup_text(out, part->lines[k].text);
+			str_add(out, "</li>\n");
+		}
+		str_add(out, "</ul></section>\n");
+	}
 }
 
 static void range(const struct comparison *c, const struct compare_row *row, double *lo, double *hi)
@@ -179,15 +202,17 @@ static void figures(struct str *out, const struct comparison *c)
 
 enum status compare_html(struct str *out, const struct comparison *c, struct error *err)
 {
-	const char *title = say(MSG_compare_title, tmpf("%d", c->n_columns));
+	const char *title = compare_title(c);
 	enum status st = html_page_begin(out, title, err);
 
 	str_add(out, "<main>\n<header class=\"headline\">");
-	text(out, "h1", say(MSG_compare_title, tmpf("%d", c->n_columns)));
+	text(out, "h1", compare_title(c));
 	str_add(out, "</header>\n");
 	columns(out, c);
 	orders(out, c);
+	parts(out, c);
 	figures(out, c);
+	compare_software_html(out, c);
 	str_add(out, "</main>\n<script type=\"application/json\" id=\"names\">[]</script>\n");
 	return st == ST_OK ? html_page_end(out, err) : st;
 }

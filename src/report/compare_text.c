@@ -9,14 +9,41 @@
 #include "report/csv.h"
 #include "report/words.h"
 
-#define NAME_MOST 24
+#define NAME_MOST  24
+#define TITLE_MOST 4
+
+static void compare_overall_words(struct str *out, const struct compare_column *x)
+{
+	struct str verdict = {0};
+
+	words_overall_waived(&verdict, x->overall, overall_name(x->overall), x->waivers);
+	str_add(out, x->simulated ? say(MSG_headline_simulated, str_text(&verdict))
+	                          : str_text(&verdict));
+	str_release(&verdict);
+}
 
 void compare_column_words(struct str *out, const struct compare_column *x)
 {
 	if (x->offer)
 		words_add(out, x->title);
 	else
-		words_overall_waived(out, x->overall, overall_name(x->overall), x->waivers);
+		compare_overall_words(out, x);
+}
+
+/* "vendor-a, vendor-b and 3 more": as many as fit a heading. */
+const char *compare_title(const struct comparison *c)
+{
+	struct str names = {0};
+	int shown = c->n_columns <= TITLE_MOST ? c->n_columns : TITLE_MOST - 1;
+	const char *title;
+
+	for (int i = 0; i < shown; i++)
+		str_addf(&names, "%s%s", i ? ", " : "", words_shown(c->columns[i].name));
+	title = shown == c->n_columns ? say(MSG_compare_title, str_text(&names))
+	                              : say(MSG_compare_title_more, str_text(&names),
+	                                    tmpf("%d", c->n_columns - shown));
+	str_release(&names);
+	return title;
 }
 
 static const char *stand_words(enum compare_stand stand)
@@ -42,7 +69,7 @@ void compare_stand_words(struct str *out, const struct compare_row *row, int col
 	if (isfinite(cell->worst))
 		str_addf(out, ", %s", say(MSG_compare_worst, words_value(&rule, cell->worst)));
 	if (cell->origin != ORIGIN_MEASURED)
-		str_addf(out, ", %s", origin_name(cell->origin));
+		str_addf(out, ", %s", words_origin(cell->origin));
 	if (row->stands[column] != STAND_NONE)
 		str_addf(out, "; %s", stand_words(row->stands[column]));
 	if (cell->note)
@@ -123,6 +150,21 @@ static void order_lines(const struct page *p)
 	}
 }
 
+static void part_lines(const struct page *p)
+{
+	for (int i = 0; i < p->c->n_parts; i++) {
+		const struct compare_part *part = &p->c->parts[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(part->title));
+		for (int k = 0; k < part->n_lines; k++)
+			if (part->lines[k].name)
+				named(p, part->lines[k].name, words_shown(part->lines[k].text));
+			else
+				line(p, 4, words_shown(part->lines[k].text));
+	}
+}
+
 const char *compare_row_title(const struct compare_row *row)
 {
 	const char *name = strcmp(row->stat, "value") == 0 ? row->metric
@@ -171,18 +213,45 @@ void compare_same_words(struct str *out, const struct comparison *c)
 	words_names(out, names, n);
 }
 
+/* Words that differ, and in one line those that do not. */
+static void software_lines(const struct page *p)
+{
+	struct str same = {0};
+
+	if (!p->c->n_words)
+		return;
+	str_addf(p->out, "\n  %s\n", msg_format(MSG_compare_software));
+	for (int i = compare_software_next(p->c, 0); i >= 0;
+	     i = compare_software_next(p->c, i + 1)) {
+		const struct compare_words *row = &p->c->words[i];
+
+		str_addc(p->out, '\n');
+		line(p, 2, words_shown(row->name));
+		for (int k = 0; k < p->c->n_columns; k++)
+			if (row->texts[k])
+				named(p, p->c->columns[k].name, words_shown(row->texts[k]));
+	}
+	compare_software_same(&same, p->c);
+	if (same.len) {
+		str_addc(p->out, '\n');
+		line(p, 2, same.data);
+	}
+	str_release(&same);
+}
+
 enum status compare_text(struct str *out, const struct comparison *c, int width, bool utf8)
 {
 	struct str text = {0}, same = {0};
 	struct page p = {.out = &text, .c = c, .width = width};
 
-	line(&p, 0, say(MSG_compare_title, tmpf("%d", c->n_columns)));
+	line(&p, 0, compare_title(c));
 	str_addc(&text, '\n');
 	columns(&p);
 	str_addc(&text, '\n');
 	for (const char *const *w = c->warnings; *w; w++)
 		line(&p, 2, words_shown(*w));
 	order_lines(&p);
+	part_lines(&p);
 	for (int i = 0; i < c->n_rows; i++) {
 		if (!compare_row_tells(c, &c->rows[i]))
 			continue;
@@ -198,6 +267,7 @@ enum status compare_text(struct str *out, const struct comparison *c, int width,
 			str_release(&s);
 		}
 	}
+	software_lines(&p);
 	str_addc(&text, '\n');
 	compare_same_words(&same, c);
 	if (same.len)
@@ -271,6 +341,22 @@ static void put_order(struct json_out *j, const struct comparison *c, const stru
 	json_object_end(j);
 }
 
+static void put_part(struct json_out *j, const struct compare_part *part)
+{
+	json_object_begin(j, NULL);
+	json_put_string(j, "key", part->key);
+	json_put_string(j, "title", part->title);
+	json_array_begin(j, "lines");
+	for (int i = 0; i < part->n_lines; i++) {
+		json_object_begin(j, NULL);
+		json_put_string(j, "name", part->lines[i].name);
+		json_put_string(j, "text", part->lines[i].text);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
 void compare_json(struct str *out, const struct comparison *c)
 {
 	struct json_out j = json_writer(out, 2);
@@ -289,6 +375,10 @@ void compare_json(struct str *out, const struct comparison *c)
 	for (int i = 0; i < c->n_orders; i++)
 		put_order(&j, c, &c->orders[i]);
 	json_array_end(&j);
+	json_array_begin(&j, "parts");
+	for (int i = 0; i < c->n_parts; i++)
+		put_part(&j, &c->parts[i]);
+	json_array_end(&j);
 	json_array_begin(&j, "figures");
 	for (int i = 0; i < c->n_rows; i++) {
 		const struct compare_row *row = &c->rows[i];
@@ -306,6 +396,7 @@ void compare_json(struct str *out, const struct comparison *c)
 		json_object_end(&j);
 	}
 	json_array_end(&j);
+	compare_software_json(&j, c);
 	json_object_end(&j);
 	str_addc(out, '\n');
 }
@@ -338,4 +429,5 @@ void compare_csv(struct str *out, const struct comparison *c)
 			csv_next_text(out, cell->note);
 			str_add(out, "\r\n");
 		}
+	compare_software_csv(out, c);
 }

@@ -1,10 +1,12 @@
-/* CSV (RFC 4180): one row per finding, then one per figure no rule judges. */
+/* CSV (RFC 4180): one row per finding, then one per figure no rule judges, then what
+ * papers and logs beside the run came to. */
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "report/csv.h"
 #include "report/report_writers.h"
+#include "report/service_writers.h"
 
 /* A spreadsheet runs a cell that begins like a formula (the full-width signs
  * too, in some locales), a terminal runs escape sequences. Texts from hosts
@@ -136,5 +138,6 @@ enum status report_csv(struct str *out, const struct scorecard *card,
 		finding_row(out, &card->findings[i]);
 	for (int64_t i = 0; i < card->n_information; i++)
 		information_row(out, card->information[i]);
+	service_csv(out, card);
 	return ST_OK;
 }

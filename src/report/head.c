@@ -7,6 +7,7 @@
 #include "base/msg.h"
 #include "base/unit.h"
 #include "report/blame.h"
+#include "report/readiness.h"
 #include "report/words.h"
 
 #define BANNERS 8
@@ -101,12 +102,29 @@ const char *const *head_banners(struct arena *arena, const struct scorecard *c)
 				: msg_format(MSG_banner_no_profile);
 	if (c->stage == RULE_PERIOD)
 		list[n++] = msg_format(MSG_banner_period);
+	if (c->gated)
+		list[n++] = arena_str(arena, gated_banner(c->gated));
 	return list;
+}
+
+static const char *kind_said(const char *kind)
+{
+	static const struct {
+		const char *kind;
+		enum msg name;
+	} kinds[] = {{"quote", MSG_kind_quote},     {"bill", MSG_kind_bill},
+	             {"usage log", MSG_kind_usage}, {"watch", MSG_kind_watch},
+	             {"causes", MSG_kind_causes},   {"tickets", MSG_kind_tickets}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i].kind, kind) == 0)
+			return msg_format(kinds[i].name);
+	return words_shown(kind);
 }
 
 const char *head_evidence(const struct evidence_file *f)
 {
-	return say(MSG_evidence_file, words_shown(f->kind), words_shown(f->file), f->sha256);
+	return say(MSG_evidence_file, kind_said(f->kind), words_shown(f->file), f->sha256);
 }
 
 /* --- criteria --------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct html {
 	const struct report_options *o;
 	struct arena arena;
 	struct group_list troubles;
-	struct html_entry entries[16]; /* what the table of contents lists */
+	struct html_entry entries[32]; /* what the table of contents lists */
 	int n_entries;
 	struct html_names names;
 };

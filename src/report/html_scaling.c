@@ -1,6 +1,7 @@
 /* How training scales: the efficiency over the number of cards, and for each number
  * where the time of a step goes, so that a low figure shows what it is due to. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,35 @@ static const struct reading *newest(const struct scorecard *c, const char *metri
 	return found;
 }
 
+/* "86.1 % of the speed of 32 cards; fabric 10.0 %; slow card 2.1 %: n1 card 3", as it is
+ * stored, with its words in the language that is spoken. */
+static void shortfall(struct html *h, const char *stored)
+{
+	struct str said = {0};
+	double percent;
+	int cards, len;
+
+	if (sscanf(stored, "%lf %% of the speed of %d cards%n", &percent, &cards, &len) == 2) {
+		msg_add(&said, MSG_html_scaling_speed, tmpf("%.1f", percent), tmpf("%d", cards));
+		stored += len;
+	}
+	while (*stored) {
+		const char *name = str_starts(stored, "; ") ? stored + 2 : stored;
+		int i = 0;
+
+		while (i < CAUSES && !str_starts(name, msg_text(LANGUAGE_EN, causes[i].name)))
+			i++;
+		if (name == stored || i == CAUSES) {
+			str_addc(&said, *stored++);
+			continue;
+		}
+		str_addf(&said, "; %s", msg_format(causes[i].name));
+		stored = name + strlen(msg_text(LANGUAGE_EN, causes[i].name));
+	}
+	html_note(h, str_text(&said));
+	str_release(&said);
+}
+
 static void words(struct html *h)
 {
 	const struct reading *loss = newest(h->card, "training_shortfall");
@@ -238,7 +268,7 @@ static void words(struct html *h)
 	struct json_doc doc;
 
 	if (loss && loss->value_kind == VALUE_TEXT)
-		html_note(h, loss->text);
+		shortfall(h, loss->text);
 	if (!p || p->outcome != OUTCOME_MEASURED || !span_params(p, &doc))
 		return;
 	html_note(h,

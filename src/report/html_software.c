@@ -1,151 +1,84 @@
 /* What software the nodes have, one row a figure about the environment: what most of
- * them say, how many, and who says otherwise. Generic: it knows the kind of the
- * subject and no probe by name. */
-#include <stdlib.h>
-#include <string.h>
-
+ * them say, how many, and who says otherwise; and under it what a gate found when the run
+ * was held against its baselines. */
 #include "base/msg.h"
-#include "base/unit.h"
 #include "report/html.h"
-#include "report/words.h"
+#include "report/readiness.h"
+#include "run/gated.h"
 
-#define METRICS_MOST 128
-#define OTHERS_SHOWN 3
-
-/* Readings of one metric. */
-struct row {
-	const char *metric;
-	const struct reading **readings;
-	const char **texts;
-	int n, cap;
-};
-
-static const char *text_of(struct html *h, const struct reading *r)
+static void draw(struct html *h, const struct readiness_row *row)
 {
-	struct str why = {0};
-	const char *text;
-
-	if (r->outcome == OUTCOME_MEASURED)
-		return r->text ? r->text : arena_str(&h->arena, fmt_measure(r->value, r->unit));
-	reason_say(&why, &r->reason);
-	text = arena_strf(&h->arena, "%s: %s", outcome_name(r->outcome), str_text(&why));
-	str_release(&why);
-	return text;
-}
-
-static struct row *row_of(struct row *rows, int *n, const char *metric)
-{
-	for (int i = 0; i < *n; i++)
-		if (strcmp(rows[i].metric, metric) == 0)
-			return &rows[i];
-	if (*n == METRICS_MOST)
-		return NULL;
-	rows[*n] = (struct row){.metric = metric};
-	return &rows[(*n)++];
-}
-
-static void add(struct html *h, struct row *row, const struct reading *r)
-{
-	if (row->n == row->cap) {
-		const struct reading **more;
-		const char **texts;
-
-		row->cap = row->cap ? row->cap * 2 : 8;
-		more = arena_array(&h->arena, (size_t)row->cap, sizeof(*more));
-		texts = arena_array(&h->arena, (size_t)row->cap, sizeof(*texts));
-		if (row->n) {
-			memcpy(more, row->readings, (size_t)row->n * sizeof(*more));
-			memcpy(texts, row->texts, (size_t)row->n * sizeof(*texts));
-		}
-		row->readings = more;
-		row->texts = texts;
-	}
-	row->readings[row->n] = r;
-	row->texts[row->n++] = text_of(h, r);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The text of most nodes; *alike: how many. */
-static const char *usual(struct html *h, const struct row *row, int *alike)
-{
-	const char **sorted = arena_array(&h->arena, (size_t)row->n, sizeof(*sorted)), *best = "";
-
-	memcpy(sorted, row->texts, (size_t)row->n * sizeof(*sorted));
-	qsort(sorted, (size_t)row->n, sizeof(*sorted), by_text);
-	*alike = 0;
-	for (int i = 0, k; i < row->n; i = k) {
-		for (k = i; k < row->n && strcmp(sorted[k], sorted[i]) == 0; k++)
-			;
-		if (k - i > *alike) {
-			*alike = k - i;
-			best = sorted[i];
-		}
-	}
-	return best;
-}
-
-static void others(struct str *out, const struct row *row, const char *most)
-{
-	int n = 0;
-
-	for (int i = 0; i < row->n; i++) {
-		if (strcmp(row->texts[i], most) == 0)
-			continue;
-		if (n < OTHERS_SHOWN) {
-			str_add(out, n ? "; " : "");
-			msg_add(out, MSG_html_software_other, row->texts[i],
-			        row->readings[i]->node ? row->readings[i]->node : "?");
-		}
-		n++;
-	}
-	if (n > OTHERS_SHOWN)
-		str_addf(out, "; %s", say(MSG_and_more, words_count(n - OTHERS_SHOWN)));
-}
-
-static void draw(struct html *h, const struct row *row)
-{
-	struct str rest = {0};
-	int alike;
-	const char *most = usual(h, row, &alike);
-
-	others(&rest, row, most);
 	html_row(h);
-	html_cell(h, row->metric);
-	html_cell(h, most);
-	html_number(h, alike, tmpf("%d / %d", alike, row->n));
-	html_cell(h, str_text(&rest));
+	html_cell(h, row->name);
+	html_cell(h, row->text);
+	html_number(h, row->alike, tmpf("%d / %d", row->alike, row->nodes));
+	html_cell(h, row->others);
 	str_addc(h->out, '\n');
-	str_release(&rest);
 }
 
-void html_view_software(struct html *h)
+static void software(struct html *h, const struct readiness *r)
 {
 	static const enum msg columns[] = {MSG_html_figure, MSG_html_software_most,
 	                                   MSG_html_software_alike, MSG_html_software_others};
 	const struct html_table t = {
 		"software-of-nodes", MSG_html_software_table, columns, "ttnt", 4, true};
-	struct row rows[METRICS_MOST];
-	int n = 0;
 
-	for (int64_t i = 0; i < h->card->n_readings; i++) {
-		const struct reading *r = h->card->readings[i];
-		struct row *row =
-			r->subject.kind == SUBJECT_ENVIRONMENT ? row_of(rows, &n, r->metric) : NULL;
-
-		if (row)
-			add(h, row, r);
-	}
-	if (!n)
-		return;
-	html_section(h, "software", MSG_html_software);
 	html_note(h, msg_format(MSG_html_software_note));
 	html_table_begin(h, &t);
-	for (int i = 0; i < n; i++)
-		draw(h, &rows[i]);
+	for (int i = 0; i < r->n; i++)
+		draw(h, &r->rows[i]);
 	html_table_end(h);
+}
+
+/* Failures red, what cannot be told as open, the rest plain. */
+static void draw_line(struct html *h, const struct gated_line *l)
+{
+	html_row(h);
+	html_cell(h, gated_what(l));
+	html_cell(h, l->name);
+	str_add(h->out, "<td>");
+	if (gated_fails(l) || gated_is_open(l)) {
+		html_verdict(h->out, gated_fails(l) ? VERDICT_FAIL : VERDICT_INCONCLUSIVE);
+		str_addc(h->out, ' ');
+	}
+	markup_text(h->out, gated_text(l));
+	str_add(h->out, "</td>\n");
+}
+
+static void gate(struct html *h, const struct gated *g)
+{
+	static const enum msg columns[] = {MSG_gated_what, MSG_html_figure, MSG_gated_text};
+	const struct html_table t = {"gate", MSG_gated_table, columns, "ttt", 3, true};
+	struct str words = {0};
+
+	str_add(h->out, "<h3>");
+	markup_text(h->out, msg_format(MSG_gated_heading));
+	str_add(h->out, "</h3>\n");
+	gated_words(&words, g);
+	html_note(h, str_text(&words));
+	str_release(&words);
+	if (g->n_lines) {
+		html_table_begin(h, &t);
+		for (int i = 0; i < g->n_lines; i++)
+			draw_line(h, &g->lines[i]);
+		html_table_end(h);
+	}
+	if (g->left_out)
+		html_note(h, say(MSG_gated_more, tmpf("%lld", (long long)g->left_out)));
+}
+
+void html_view_software(struct html *h)
+{
+	const struct gated *g = h->card->gated;
+	struct readiness r;
+
+	readiness_find(&r, &h->arena, h->card);
+	if (!r.n && !g)
+		return;
+	html_section(h, "software", MSG_html_software);
+	if (g)
+		gate(h, g);
+	if (r.n)
+		software(h, &r);
 	html_section_end(h);
 }

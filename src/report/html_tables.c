@@ -6,6 +6,7 @@
 
 #include "base/msg.h"
 #include "base/unit.h"
+#include "report/formulas.h"
 #include "report/head.h"
 #include "report/html.h"
 #include "report/waived.h"
@@ -235,7 +236,7 @@ static const char *formula(const struct html *h, const char *metric)
 {
 	const struct metric *m = h->o->metrics ? metric_find(h->o->metrics, metric, NULL) : NULL;
 
-	return m && m->formula ? m->formula : "";
+	return m && m->formula ? formula_said(m->formula) : "";
 }
 
 static void figure_row(struct html *h, const struct reading *const *r, int n)
@@ -258,7 +259,7 @@ static void figure_row(struct html *h, const struct reading *const *r, int n)
 	html_number(h, median(value, k), fmt_measure(median(value, k), r[0]->unit));
 	html_number(h, lo, fmt_value(lo));
 	html_number(h, hi, fmt_value(hi));
-	html_cell(h, origin_name(r[0]->origin));
+	html_cell(h, words_origin(r[0]->origin));
 	html_cell(h, formula(h, r[0]->metric));
 	str_addc(h->out, '\n');
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/prices.h"
 #include "report/report_writers.h"
+#include "report/service_writers.h"
 
 static void put_subject(struct json_out *j, const struct subject *s)
 {
@@ -347,6 +349,8 @@ enum status report_json(struct str *out, const struct scorecard *card,
 	put_pairs(&j, card);
 	if (card->n_evidence)
 		put_evidence(&j, card);
+	prices_json(&j, &card->prices);
+	service_json(&j, card);
 	json_array_begin(&j, "information");
 	for (int64_t i = 0; i < card->n_information; i++)
 		put_information(&j, card->information[i]);

@@ -8,9 +8,12 @@
 #include "report/groups.h"
 #include "report/head.h"
 #include "report/markup.h"
+#include "report/readiness.h"
 #include "report/report_writers.h"
+#include "report/service_writers.h"
 #include "report/waived.h"
 #include "report/words.h"
+#include "run/gated.h"
 
 struct page {
 	struct str *out;
@@ -212,6 +215,67 @@ static void untested(struct page *p)
 	more(p, l.left_out);
 }
 
+static void heading(struct page *p, enum msg title)
+{
+	str_add(p->out, "\n## ");
+	markdown_text(p->out, msg_format(title));
+	str_add(p->out, "\n\n");
+}
+
+static void software(struct page *p)
+{
+	static const enum msg columns[] = {MSG_html_figure, MSG_html_software_most,
+	                                   MSG_html_software_alike, MSG_html_software_others};
+	struct readiness r;
+	int shown = 0, of = 0;
+
+	readiness_find(&r, &p->arena, p->card);
+	for (int i = 0; i < r.n; i++) {
+		if (!r.rows[i].tells || (of++, p->items && shown == p->items))
+			continue;
+		if (shown++ == 0) {
+			heading(p, MSG_html_software);
+			row_of(p, columns, 4);
+		}
+		cell(p, r.rows[i].name);
+		cell(p, r.rows[i].text);
+		cell(p, tmpf("%d / %d", r.rows[i].alike, r.rows[i].nodes));
+		cell(p, r.rows[i].others);
+		str_add(p->out, "|\n");
+	}
+	more(p, of - shown);
+}
+
+static void gate(struct page *p)
+{
+	const struct gated *g = p->card->gated;
+	struct str s = {0};
+	int shown = 0;
+
+	if (!g)
+		return;
+	heading(p, MSG_gated_heading);
+	gated_words(&s, g);
+	add(p, &s);
+	str_add(p->out, "\n\n");
+	for (; shown < g->n_lines && (!p->items || shown < p->items); shown++) {
+		const struct gated_line *l = &g->lines[shown];
+
+		str_add(p->out, gated_fails(l) ? "- **" : "- ");
+		markdown_text(p->out, gated_what(l));
+		str_add(p->out, gated_fails(l) ? "** " : " ");
+		markdown_text(p->out, gated_text(l));
+		str_addc(p->out, '\n');
+	}
+	more(p, g->n_lines - shown);
+	if (g->left_out) {
+		str_addc(p->out, '\n');
+		markdown_text(p->out, say(MSG_gated_more, tmpf("%lld", (long long)g->left_out)));
+		str_addc(p->out, '\n');
+	}
+	str_release(&s);
+}
+
 enum status report_markdown(struct str *out, const struct scorecard *card,
                             const struct report_options *options, struct error *err)
 {
@@ -223,6 +287,9 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	criteria(&p);
 	waivers(&p);
 	troubles(&p);
+	software(&p);
+	gate(&p);
+	service_markdown(out, card, p.items);
 	untested(&p);
 	str_addc(out, '\n');
 	for (int i = 0; i < card->n_evidence; i++) {

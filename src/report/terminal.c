@@ -11,6 +11,7 @@
 #include "report/groups.h"
 #include "report/head.h"
 #include "report/info_table.h"
+#include "report/prices.h"
 #include "report/report_writers.h"
 #include "report/storage_table.h"
 #include "report/waived.h"
@@ -431,6 +432,30 @@ static void between_nodes(const struct page *p)
 	}
 }
 
+/* --- prices ---------------------------------------------------------------------------- */
+
+static void price_lines(const struct page *p)
+{
+	const struct price_list *list = &p->card->prices;
+	struct str s = {0};
+
+	if (!list->source)
+		return;
+	prices_head(&s, list);
+	str_addc(p->out, '\n');
+	line(p, 2, str_text(&s));
+	if (!list->n)
+		line(p, 4, msg_format(MSG_price_nothing));
+	for (int i = 0; i < list->n; i++) {
+		str_clear(&s);
+		prices_what(&s, list, &list->lines[i]);
+		str_add(&s, ": ");
+		prices_value(&s, list, &list->lines[i]);
+		line(p, 4, str_text(&s));
+	}
+	str_release(&s);
+}
+
 /* --- all ------------------------------------------------------------------------------- */
 
 static enum status print_page(struct page *p, struct error *err)
@@ -448,6 +473,7 @@ static enum status print_page(struct page *p, struct error *err)
 	st = storage_table(p->out, p->card, p->o, p->width, err);
 	if (st == ST_OK)
 		st = info_table(p->out, p->card, p->o, p->width, err);
+	price_lines(p);
 	str_addc(p->out, '\n');
 	for (int i = 0; i < p->card->n_evidence; i++)
 		line(p, 2, head_evidence(&p->card->evidence[i]));

@@ -29,6 +29,16 @@ const char *words_shown(const char *text)
 	return shown;
 }
 
+const char *words_origin(enum origin origin)
+{
+	static const enum msg names[ORIGINS] = {[ORIGIN_MEASURED] = MSG_origin_measured,
+	                                        [ORIGIN_IMPORTED] = MSG_origin_imported,
+	                                        [ORIGIN_DECLARED] = MSG_origin_declared,
+	                                        [ORIGIN_SIMULATED] = MSG_origin_simulated};
+
+	return msg_format(names[origin]);
+}
+
 /* --- subjects ----------------------------------------------------------------- */
 
 static void end_of(struct str *out, const struct subject_end *e)

@@ -11,6 +11,8 @@
 void words_add(struct str *out, const char *text);
 /* The same as a short-lived text, for message arguments. */
 const char *words_shown(const char *text);
+/* "measured", "declared": where a figure is from. */
+const char *words_origin(enum origin origin);
 /* "n017 card 3 (GPU-1b2c..., 0000:8a:00.0)", "/data", "n001 - n002". */
 void words_subject(struct str *out, const struct subject *subject, const char *node);
 /* "PASS", "not measured": for the verdict column. */

@@ -277,7 +277,7 @@ static enum status put_all(struct writer *w, const char *dir, const char *manife
 	}
 	if (st == ST_OK)
 		st = put(w, end, sizeof(end), err);
-	if (st == ST_OK && (fchmod(w->fd, 0644) != 0 || fsync(w->fd) != 0))
+	if (st == ST_OK && fsync(w->fd) != 0)
 		st = error_errno(err, w->path, errno);
 	return st;
 }
@@ -289,8 +289,7 @@ enum status archive_write(const char *path, const char *top, const char *dir, co
 	struct writer w = {.path = path, .top = top};
 	enum status st;
 
-	str_addf(&temporary, "%s.XXXXXX", path);
-	w.fd = mkostemp(temporary.data, O_CLOEXEC);
+	w.fd = file_beside(&temporary, path);
 	if (w.fd < 0) {
 		st = error_errno(err, path, errno);
 		str_release(&temporary);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/unit.h"
 #include "run/attempts.h"
 #include "run/chain.h"
 #include "run/line.h"
@@ -20,6 +21,8 @@
 #include "run/verify_raw.h"
 
 #define RUN_FILE_LIMIT ((size_t)16 << 20)
+/* 10,000 nodes of 8 cards write about 1 GB; it is read as a whole. */
+#define JOURNAL_LIMIT ((size_t)4 << 30)
 
 /* What opening collects besides the run itself. */
 struct opening {
@@ -103,6 +106,8 @@ static enum status load_journal(struct rundir *run, const char *path, struct err
 		st = error_errno(err, path, errno);
 	else if (!S_ISREG(info.st_mode))
 		st = error_set(err, ST_PARSE, MSG_journal_not_file, path);
+	else if ((size_t)info.st_size > JOURNAL_LIMIT)
+		st = error_set(err, ST_RANGE, MSG_file_too_large, path, fmt_bytes(JOURNAL_LIMIT));
 	else
 		st = read_fully(run, fd, (size_t)info.st_size, path, err);
 	close(fd);

@@ -26,7 +26,7 @@ static const struct {
 	{MSG_drift_mixed, MSG_advice_drift},        {MSG_no_point_meets, MSG_advice_point},
 	{MSG_storage_no_point, MSG_advice_point},   {MSG_storage_unproven, MSG_advice_nodes},
 	{MSG_storage_left_out, MSG_advice_longer},  {MSG_cards_disagree, MSG_advice_inventory},
-	{MSG_card_unlisted, MSG_advice_inventory},
+	{MSG_card_unlisted, MSG_advice_inventory},  {MSG_paper_none, MSG_advice_paper},
 };
 
 static const struct {

@@ -57,6 +57,7 @@ static void note_expected(struct judging *j, struct resolved *rr, const struct f
 {
 	const struct limit *l = &rr->rule->limit;
 	double expected = rr->figure.value * l->factor;
+	struct str note = {0};
 	const char *text;
 
 	if (!l->banded || !isfinite(expected) ||
@@ -64,8 +65,10 @@ static void note_expected(struct judging *j, struct resolved *rr, const struct f
 		return;
 	text = judging_text(j, MSG_leg_fleet, fmt_measure(fleet->median, rr->info->unit),
 	                    fmt_measure(expected, rr->info->unit));
-	rr->info->note =
-		rr->info->note ? judging_text(j, MSG_leg_note, rr->info->note, text) : text;
+	if (rr->info->note)
+		msg_again(&note, rr->info->note);
+	rr->info->note = note.len ? judging_text(j, MSG_leg_note, note.data, text) : text;
+	str_release(&note);
 }
 
 /* A rule that has nothing but the fleet to go by. */

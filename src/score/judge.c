@@ -252,7 +252,7 @@ static void compare_fraction(struct judging *j, const struct resolved *rr, const
 		return;
 	}
 	compare_ordered(j, rr, warn, f);
-	if (rr->never_fails && f->verdict == VERDICT_FAIL)
+	if (rr->thin && f->verdict == VERDICT_FAIL && !(f->value < rr->thin_fail))
 		settle(f, VERDICT_WARN,
 		       judging_reason_list(j, MSG_few_sources, (const char *const[]){NULL}));
 	if (rr->unproven && (f->verdict == VERDICT_FAIL || f->verdict == VERDICT_PASS ||

@@ -20,7 +20,8 @@ struct resolved {
 	double limit; /* NaN: depends on the subject, or unknown */
 	double warn;  /* NaN: none */
 	bool is_min;
-	bool never_fails;    /* fail becomes warn */
+	bool thin;           /* h of fewer than 2 sources: fail becomes warn ... */
+	double thin_fail;    /* ... unless below this; NaN: always */
 	bool unproven;       /* pass becomes warn as well: identity unproven */
 	int64_t first, end;  /* its findings */
 	int64_t combined_at; /* the finding that is made of many, -1: none */

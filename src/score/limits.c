@@ -114,7 +114,8 @@ static void resolve_fraction(struct judging *j, struct resolved *rr)
 	const struct limit *l = &rule->limit;
 
 	rr->is_min = l->is_min;
-	rr->never_fails = l->banded && l->sources < BAND_SOURCES;
+	rr->thin = l->banded && l->sources < BAND_SOURCES;
+	rr->thin_fail = NAN;
 	if (l->of_metric)
 		return;
 	rr->figure = accel_figure(&j->profile->accelerators, j->card_row, l->of);
@@ -125,6 +126,8 @@ static void resolve_fraction(struct judging *j, struct resolved *rr)
 		rr->warn = rr->figure.value * l->factor * BAND_WARN;
 	else if (rule->has_warn)
 		rr->warn = rr->figure.value * rule->warn;
+	if (l->sources == 1)
+		rr->thin_fail = rr->figure.value * l->factor * BAND_ALONE;
 	rr->unproven = rr->figure.trust != TRUST_ROW || j->card_guessed;
 	note_legs(j, rr);
 }

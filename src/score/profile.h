@@ -55,13 +55,15 @@ struct limit {
 	bool is_min;                    /* LIMIT_FRACTION: direction */
 	double factor;                  /* share, or h of a banded limit */
 	bool banded;                    /* fail < 0.85 h, warn < 0.92 h */
-	int sources;                    /* of h; fewer than 2: warn only */
+	int sources;                    /* of h; 1: fail < 0.6 h only, 0: warn only */
 	double tolerance;               /* LIMIT_ROW: relative */
 };
 
 #define BAND_FAIL    0.85
 #define BAND_WARN    0.92
 #define BAND_SOURCES 2
+/* Of one source: no other benchmark, shape or library explains less than this share of it. */
+#define BAND_ALONE 0.6
 
 /* What must hold on the expected inventory for a rule to be due. */
 #define HAS_WORDS(X)                                                                               \
@@ -143,7 +145,5 @@ struct profile {
 	const char *text; /* canonical form, what the digest is of */
 	char sha256[SHA256_HEX];
 };
-
-const char *scope_name(enum scope scope);
 
 #endif

@@ -27,11 +27,6 @@ static const char *const stat_words[] = {
 		NULL,
 };
 
-const char *scope_name(enum scope scope)
-{
-	return scopes[scope];
-}
-
 /* --- plain members ---------------------------------------------------------------- */
 
 static enum status read_id(const struct reader *r, const struct member *m, struct rule *rule)

@@ -182,6 +182,12 @@ static void judge_subject(struct pass *p, const struct entry *e, int64_t n)
 
 /* --- subjects without a reading --------------------------------------------------- */
 
+/* A paper that must exist and was not given: what it would show is only stated. */
+static bool only_a_word(const struct pass *p)
+{
+	return p->rr->rule->metric->backend == BACKEND_EVIDENCE && p->rr->rule->must_exist;
+}
+
 static struct reason absence(struct pass *p)
 {
 	const struct run_info *info = &p->j->run->info;
@@ -189,6 +195,8 @@ static struct reason absence(struct pass *p)
 
 	if (p->rr->rule->planned)
 		return judging_reason(p->j, MSG_no_probe_yet);
+	if (only_a_word(p))
+		return judging_reason_list(p->j, MSG_paper_none, (const char *const[]){NULL});
 	if (p->rr->rule->metric->backend == BACKEND_EVIDENCE)
 		return judging_reason(p->j, MSG_no_evidence, metric);
 	/* Of a metric that others have, this subject was not left out by a choice. */
@@ -464,6 +472,8 @@ static void miss_spanning(struct pass *p, int64_t count, const char *path)
 		                                (const char *const[]){NULL});
 	else
 		f->reason = absence(p);
+	if (only_a_word(p) && !p->star_spanning)
+		f->verdict = VERDICT_STATED_ONLY;
 	if (f->verdict == VERDICT_NOT_APPLICABLE)
 		p->missing -= count;
 	f->has_value = false;

@@ -13,6 +13,7 @@
 #include "service/stamp.h"
 
 #define CENT          ((struct decimal){10000000000LL})
+#define MOST_S        1e15
 #define INVOICES_MOST 4096 /* more of them is another column */
 #define ITEMS_CACHED  4096 /* texts of lines whose item is remembered; a power of 2 */
 
@@ -358,7 +359,9 @@ static void keep_example(struct bill *b, const struct bill_line *l, const struct
 static void count_time(struct reader *r, const struct bill_line *l, const struct bill_told *t)
 {
 	struct bill *b = r->b;
-	int64_t billed_s = (int64_t)(decimal_double(t->machine_hours) * 3600 + 0.5), exact;
+	/* Hours up to 1e15 are a bill's to state. */
+	double seconds = decimal_double(t->machine_hours) * 3600 + 0.5;
+	int64_t billed_s = (int64_t)fmin(fmax(seconds, -MOST_S), MOST_S), exact;
 	struct decimal gpu, ran;
 	int gpus = t->item ? t->item->gpus : 0;
 

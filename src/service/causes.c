@@ -3,11 +3,8 @@
 
 #include <string.h>
 
-#include "base/csv.h"
-#include "base/file.h"
 #include "service/moment.h"
-
-#define LIMIT ((size_t)64 << 20)
+#include "service/table.h"
 
 static const char *const names[] = {
 #define X(name, text) text,
@@ -85,22 +82,18 @@ enum status causes_load(struct causes *causes, struct arena *arena, const char *
                         struct error *err)
 {
 	static const char *const columns[] = {"from_utc", "to_utc", "node", "cause", NULL};
-	struct cause_line *lines = NULL;
-	struct str text = {0};
-	struct csv csv = {0};
-	enum status st = file_read(&text, path, LIMIT, err);
+	struct cause_line *lines;
+	struct csv csv;
+	enum status st = table_read(&csv, path, err);
 
 	if (st == ST_OK)
-		st = csv_parse(&csv, path, str_text(&text), text.len, err);
-	if (st == ST_OK) {
 		st = columns_need(&csv, columns, err);
-		lines = arena_array(arena, (size_t)csv.n_rows + 1, sizeof(*lines));
-		for (int i = 0; i < csv.n_rows && st == ST_OK; i++)
-			st = read_line(&lines[i], arena, &csv, i, err);
+	lines = arena_array(arena, (size_t)csv.n_rows + 1, sizeof(*lines));
+	for (int i = 0; i < csv.n_rows && st == ST_OK; i++)
+		st = read_line(&lines[i], arena, &csv, i, err);
+	if (st == ST_OK)
 		*causes = (struct causes){lines, csv.n_rows};
-		csv_release(&csv);
-	}
-	str_release(&text);
+	csv_release(&csv);
 	return st;
 }
 

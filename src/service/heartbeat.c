@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/unit.h"
 #include "service/moment.h"
 
-#define COLUMNS 15
+#define COLUMNS            15
+#define HEARTBEAT_LINE_MAX 65536 /* ours have some 250 bytes */
 
 static const char *const kinds[] = {
 #define X(name, text) text,
@@ -179,27 +179,45 @@ static enum status take_line(struct reader *r, char *text, size_t len, heartbeat
 	return st;
 }
 
+/* The next line with its newline, as far as there is room: a file that is no log may
+ * have no end of line at all. 0 at the end. */
+static size_t next_line(FILE *in, char *text)
+{
+	size_t len = 0;
+	int c;
+
+	while (len < HEARTBEAT_LINE_MAX && (c = getc_unlocked(in)) != EOF) {
+		text[len++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	return len;
+}
+
 enum status heartbeat_read(const char *path, struct heartbeat_file *file, heartbeat_take *take,
                            void *arg, struct error *err)
 {
 	struct reader r = {.path = path};
 	FILE *in = fopen(path, "re");
 	enum status st = ST_OK;
-	char *text = NULL;
-	size_t cap = 0;
-	ssize_t len;
+	char text[HEARTBEAT_LINE_MAX];
+	size_t len;
 
 	*file = (struct heartbeat_file){0};
 	if (!in)
 		return error_errno(err, path, errno);
-	while (st == ST_OK && (len = getline(&text, &cap, in)) > 0) {
-		if (text[len - 1] != '\n') {
-			file->torn = len;
+	while (st == ST_OK && (len = next_line(in, text)) > 0) {
+		bool whole = text[len - 1] == '\n';
+
+		if (!whole && len < sizeof(text)) {
+			file->torn = (int64_t)len;
 			break;
 		}
-		text[--len] = '\0';
+		/* Of one that is too long, the NUL in it is refused as any other. */
+		text[len - 1] = '\0';
+		len -= whole;
 		r.line++;
-		st = take_line(&r, text, (size_t)len, take, arg, err);
+		st = take_line(&r, text, len, take, arg, err);
 	}
 	if (st == ST_OK && ferror(in))
 		st = error_errno(err, path, EIO);
@@ -207,7 +225,6 @@ enum status heartbeat_read(const char *path, struct heartbeat_file *file, heartb
 		st = error_set(err, ST_PARSE, MSG_heartbeat_header, path);
 	file->lines = r.line;
 	memcpy(file->head, r.prev, sizeof(file->head));
-	free(text);
 	fclose(in);
 	return st;
 }

@@ -95,7 +95,7 @@ enum status heartbeat_log_open(struct heartbeat_log *log, const char *dir, const
 		return st;
 	str_addf(&path, "%s/%s%s", dir, observer, HEARTBEAT_ENDING);
 	log->path = str_detach(&path);
-	log->fd = open(log->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	log->fd = open(log->path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (log->fd < 0)
 		st = error_errno(err, log->path, errno);
 	else if (flock(log->fd, LOCK_EX | LOCK_NB) != 0)

@@ -59,8 +59,9 @@ static bool day_exists(const struct tm *tm)
 	int year = tm->tm_year + 1900;
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-	return tm->tm_mon >= 0 && tm->tm_mon <= 11 && tm->tm_mday >= 1 &&
-	       tm->tm_mday <= days[tm->tm_mon] + (leap && tm->tm_mon == 1);
+	/* Nanoseconds since 1970 end in 2262. */
+	return year >= 1970 && year <= 2261 && tm->tm_mon >= 0 && tm->tm_mon <= 11 &&
+	       tm->tm_mday >= 1 && tm->tm_mday <= days[tm->tm_mon] + (leap && tm->tm_mon == 1);
 }
 
 enum moment_fault moment_parse(const char *text, int64_t *ns)

@@ -9,7 +9,9 @@
 #include "service/stamp.h"
 
 static const char *const quote_keys[] = {"currency", "tax",   "card",  "valid_from", "valid_to",
-                                         "items",    "terms", "title", NULL};
+                                         "items",    "terms", "title", "support",    NULL};
+static const char *const support_keys[] = {"hours",       "response_min", "replace_h",
+                                           "spare_nodes", "plan",         NULL};
 static const char *const item_keys[] = {"item",        "match",        "per",  "price",  "included",
                                         "granularity", "when_stopped", "gpus", "source", "note",
                                         NULL};
@@ -147,6 +149,33 @@ static enum status take_day(const struct json_doc *doc, const cJSON *quote, cons
 	return ST_OK;
 }
 
+/* A statement, whatever it says; but a slip of the pen is none. */
+static enum status take_support(struct quote *q, const struct json_doc *doc, const cJSON *quote,
+                                struct error *err)
+{
+	const cJSON *support = json_get(quote, "support"), *member;
+	enum status st;
+
+	if (!support)
+		return ST_OK;
+	if (!cJSON_IsObject(support))
+		return wrong(doc, quote, "support", MSG_want_support, err);
+	st = check_keys(doc, support, support_keys, err);
+	if (st != ST_OK)
+		return st;
+	cJSON_ArrayForEach(member, support)
+	{
+		bool words = word_in("hours|plan", member->string);
+
+		if (words && (!cJSON_IsString(member) || !*member->valuestring))
+			return wrong(doc, support, member->string, MSG_want_name, err);
+		if (!words && !(cJSON_IsNumber(member) && member->valuedouble >= 0))
+			return wrong(doc, support, member->string, MSG_want_positive, err);
+		q->support_terms++;
+	}
+	return ST_OK;
+}
+
 static enum status take_quote(struct quote *q, const struct json_doc *doc, struct error *err)
 {
 	const cJSON *quote = json_get(doc->root, "quote"), *items = json_get(quote, "items");
@@ -170,6 +199,8 @@ static enum status take_quote(struct quote *q, const struct json_doc *doc, struc
 	st = take_day(doc, quote, "valid_from", &q->valid_from, err);
 	if (st == ST_OK)
 		st = take_day(doc, quote, "valid_to", &q->valid_to, err);
+	if (st == ST_OK)
+		st = take_support(q, doc, quote, err);
 	if (st == ST_OK && (!cJSON_IsArray(items) || !cJSON_GetArraySize(items)))
 		st = wrong(doc, quote, "items", MSG_want_items, err);
 	if (st == ST_OK && q->valid_from >= q->valid_to)

@@ -8,6 +8,11 @@
  *              {"item": "traffic out", "match": ["*traffic*"], "per": "GB",
  *               "price": "0.50", "included": "100"}]}
  *
+ * What it says of operations support is in "support", any of
+ *
+ *   {"hours": "24x7", "response_min": 30, "replace_h": 4, "spare_nodes": 2,
+ *    "plan": "a named engineer"}
+ *
  * Prices are texts, so that they are exact. `match`: patterns with * and ? against the
  * texts of a bill's line, whatever the case. An item without a price is one the vendor
  * names and leaves open. */
@@ -43,6 +48,7 @@ struct quote {
 	int64_t valid_from, valid_to; /* seconds, end exclusive; INT64_MIN, MAX: not said */
 	struct quote_item *items;
 	int n_items;
+	int support_terms; /* that the member "support" states */
 };
 
 /* ST_NOTFOUND also where the file is an offer without a quote. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK      ((size_t)1 << 18)
+#define CHUNK      ((size_t)1 << 16)
 #define TITLE_MOST 20 /* lines before the header */
 
 static const char *number(int64_t n)

@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/csv.h"
-#include "base/file.h"
 #include "service/moment.h"
+#include "service/table.h"
 #include "stats/interval.h"
 #include "stats/samples.h"
 
-#define LIMIT      ((size_t)256 << 20)
 #define BEFORE_NS  (15 * MIN_NS)
 #define DAY_BEGINS 8
 #define DAY_ENDS   20
@@ -227,17 +225,12 @@ enum status tickets_read(struct tickets *t, const char *path, const struct ticke
                          int64_t as_of_ns, struct error *err)
 {
 	static const char *const columns[] = {"ticket_id", "opened_utc", "first_human_utc", NULL};
-	struct str text = {0};
-	struct csv csv = {0};
-	enum status st = file_read(&text, path, LIMIT, err);
+	struct csv csv;
+	enum status st = table_read(&csv, path, err);
 
 	*t = (struct tickets){.options = *options};
 	if (st == ST_OK)
-		st = csv_parse(&csv, path, str_text(&text), text.len, err);
-	str_release(&text);
-	if (st != ST_OK)
-		return st;
-	st = columns_need(&csv, columns, err);
+		st = columns_need(&csv, columns, err);
 	t->count = csv.n_rows;
 	t->list = arena_array(&t->arena, (size_t)csv.n_rows + 1, sizeof(*t->list));
 	for (int i = 0; i < t->count && st == ST_OK; i++)

@@ -146,13 +146,3 @@ int64_t usage_seconds(const struct usage *u, const char *resource, int64_t start
 	}
 	return rounded;
 }
-
-int64_t usage_total(const struct usage *u)
-{
-	int64_t seconds = 0;
-
-	for (int i = 0; i < u->n_runs; i++)
-		if (u->runs[i].running)
-			seconds += u->runs[i].end - u->runs[i].start;
-	return seconds;
-}

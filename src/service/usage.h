@@ -34,7 +34,5 @@ bool usage_knows(const struct usage *u, const char *resource);
  * steps, and *exact without rounding. */
 int64_t usage_seconds(const struct usage *u, const char *resource, int64_t start, int64_t end,
                       int64_t step, int64_t *exact);
-/* Seconds of all runs. */
-int64_t usage_total(const struct usage *u);
 
 #endif

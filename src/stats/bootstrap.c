@@ -160,34 +160,3 @@ enum status bootstrap_median(const double *value, size_t n, size_t block, uint64
 	ranked_release(&r);
 	return ST_OK;
 }
-
-enum status bootstrap_ratio(const double *a, const double *b, size_t n, size_t block, uint64_t seed,
-                            struct estimate *out)
-{
-	double draw[BOOTSTRAP_DRAWS];
-	const double half = 0.5;
-	struct ranked ra, rb, *series[] = {&ra, &rb};
-	struct rng rng;
-
-	if (!drawable(a, n, block) || !drawable(b, n, block))
-		return ST_RANGE;
-	for (size_t i = 0; i < n; i++)
-		if (b[i] <= 0)
-			return ST_RANGE;
-	ranked_init(&ra, a, n);
-	ranked_init(&rb, b, n);
-	rng_seed(&rng, seed);
-	for (int i = 0; i < BOOTSTRAP_DRAWS; i++) {
-		double over, under;
-
-		bootstrap_draw(series, 2, block, &rng);
-		ranked_quantiles(&ra, &half, &over, 1);
-		ranked_quantiles(&rb, &half, &under, 1);
-		draw[i] = over / under;
-	}
-	out->value = quantile(ra.sorted, n, half) / quantile(rb.sorted, n, half);
-	estimate_from_draws(out, draw);
-	ranked_release(&ra);
-	ranked_release(&rb);
-	return ST_OK;
-}

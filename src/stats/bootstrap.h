@@ -43,9 +43,5 @@ struct estimate {
  * that is not finite, or a block outside 1 to n. */
 enum status bootstrap_median(const double *value, size_t n, size_t block, uint64_t seed,
                              struct estimate *out);
-/* median(a) / median(b) of two series measured in pairs (a_i beside b_i). Also
- * ST_RANGE when a value of b is not positive: the ratio would have no sign. */
-enum status bootstrap_ratio(const double *a, const double *b, size_t n, size_t block, uint64_t seed,
-                            struct estimate *out);
 
 #endif

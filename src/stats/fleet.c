@@ -67,8 +67,3 @@ size_t holm(const double *p, size_t n, double alpha, bool *rejected)
 	free(order);
 	return count;
 }
-
-double modified_z(double x, double median, double mad)
-{
-	return mad > 0 ? 0.6745 * (x - median) / mad : NAN;
-}

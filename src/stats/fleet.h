@@ -33,8 +33,4 @@ enum status fleet_compare(const double *value, size_t n, double noise, enum bett
  * counts as a test. */
 size_t holm(const double *p, size_t n, double alpha, bool *rejected);
 
-/* 0.6745 (x - median)/MAD (Iglewicz and Hoaglin 1993); beyond 3.5 either way is
- * an outlier. NaN when mad is 0. */
-double modified_z(double x, double median, double mad);
-
 #endif

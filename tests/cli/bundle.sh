@@ -65,6 +65,84 @@ expect 3 "$ASSAY" bundle run --out d.tar
 [ ! -e d.tar ] || fail "an archive with a link"
 rm run/raw/link
 
+# Logs and papers beside a run: kept with it, named as they were given, and judged again by
+# verify when the originals are gone.
+cat >q.json <<'JSON'
+{"v": 1, "name": "q", "title": "Q", "figures": [], "quote": {"currency": "CNY", "tax": "excluded", "items": [
+ {"item": "node", "match": ["gn8*"], "per": "hour", "price": "98.40", "gpus": 8, "granularity": "hour"}]}}
+JSON
+mkdir paid logs
+cat >paid/b.csv <<'CSV'
+BilledCost,BillingCurrency,ChargePeriodStart,ChargePeriodEnd,BillingPeriodStart,BillingPeriodEnd,InvoiceId,ChargeCategory,ServiceName,SkuId,ChargeDescription,ResourceId,PricingQuantity,PricingUnit
+98.40,CNY,2024-11-01T00:00:00Z,2024-11-01T01:00:00Z,2024-11-01T00:00:00Z,2024-12-01T00:00:00Z,I1,Usage,s,gn8.a100,,i-1,1,Hours
+30,CNY,2024-11-01T00:00:00Z,2024-12-01T00:00:00Z,2024-11-01T00:00:00Z,2024-12-01T00:00:00Z,I1,Usage,s,egress,,,60,GB
+CSV
+printf 'resource,start,end\ni-1,2024-11-01T00:00:00Z,2024-11-01T01:00:00Z\n' >u.csv
+printf 'ticket_id,opened_utc,first_human_utc,source\n1,2026-11-01T00:00:00Z,2026-11-01T02:00:00Z,mail\n' >t.csv
+cp "$source_dir/tests/fuzz/corpus/heartbeat/outside.csv" logs/w.heartbeat.csv
+papers="--quote q.json --bill paid/b.csv --usage u.csv --invoice I1=128.40 --tickets t.csv --availability logs --params 7B --tokens 1T"
+expect 3 "$ASSAY" score run --keep-evidence; says "nothing was given"; one_line
+expect 3 "$ASSAY" score run --keep-evidence --bill paid/b.csv; says "give --quote"
+[ ! -e run/evidence.json ] || fail "kept what cannot be read"
+expect 1 "$ASSAY" score run --stage period $papers --keep-evidence
+expect 0 "$ASSAY" report run --stage period $papers --json with.json
+mkdir gone && mv q.json paid u.csv t.csv logs gone
+expect 0 "$ASSAY" report run --stage period --json without.json
+cmp with.json without.json || fail "judged otherwise without the originals"
+expect 0 "$ASSAY" bundle run --stage period --out e.tar
+prints "REJECT"
+for f in evidence.json evidence/1-logs/w.heartbeat.csv 3-q.json 4-b.csv 5-u.csv 2-t.csv; do
+	tar -tf e.tar | grep -q "/$f\$" || tar -tf e.tar | grep -q "/evidence/$f\$" || fail "no $f in the archive: $(tar -tf e.tar)"
+done
+expect 0 "$ASSAY" verify e.tar
+prints "judged again: REJECT, byte for byte"
+mkdir unpacked && tar -C unpacked -xf e.tar
+cmp "unpacked/$(tar -tf e.tar | head -n 1 | cut -d / -f 1)/scorecard.json" with.json || fail "another scorecard in the archive"
+cp a.tar a0.tar && cp e.tar a.tar
+# refit: the manifest says what is there now.
+cat >refit.py <<'PYTHON'
+import hashlib, json
+m = json.load(open("manifest.json"))
+for f in m["files"]:
+    data = open(f["name"], "rb").read()
+    f["sha256"], f["bytes"] = hashlib.sha256(data).hexdigest(), len(data)
+json.dump(m, open("manifest.json", "w"))
+PYTHON
+changed 'sed -i s/98.40/90.40/ evidence/4-b.csv'
+expect 1 "$ASSAY" verify c.tar
+prints "evidence/4-b.csv is not what the manifest says"
+changed 'sed -i s/98.40/90.40/ evidence/4-b.csv; python3 "$tmp/refit.py"'
+expect 1 "$ASSAY" verify c.tar
+prints "evidence/4-b.csv is not the file that was kept"
+changed 'sed -i "s/\"option\": \"params\"/\"option\": \"tokens\"/; s/I1=128.40/I1=1.00/" evidence.json; python3 "$tmp/refit.py"'
+expect 2 "$ASSAY" verify c.tar
+changed 'sed -i s/I1=128.40/I1=120.40/ evidence.json; python3 "$tmp/refit.py"'
+expect 1 "$ASSAY" verify c.tar
+prints "do not give that scorecard"
+changed 'sed -i s,evidence/4-b.csv,evidence/../run.json, evidence.json; python3 "$tmp/refit.py"'
+expect 2 "$ASSAY" verify c.tar
+says "not the list of evidence"
+mv a0.tar a.tar
+# A file that was kept and is gone, and one that is another: said, and nothing judged.
+mv run/evidence/2-t.csv kept
+expect 3 "$ASSAY" score run; says "2-t.csv"
+mv kept run/evidence/2-t.csv && echo >>run/evidence/5-u.csv
+expect 3 "$ASSAY" score run; says "evidence/5-u.csv is not the file that was kept"
+# Given again: in place of it.
+cd gone && expect 1 "$ASSAY" score ../run --stage period --tickets t.csv --keep-evidence && cd ..
+[ "$(ls run/evidence)" = 1-t.csv ] || fail "what was kept before is still there: $(ls run/evidence)"
+
+# Clauses of a contract and the certificate about them.
+expect 0 "$ASSAY" bundle run --clauses "$source_dir/configs/clauses/thousand-card.json" --out k.tar
+expect 0 "$ASSAY" verify k.tar
+prints "byte for byte"
+cp k.tar a.tar
+changed 'sed -i "s/<h1>[^<]*/<h1>ACCEPT/" certificate.html; python3 "$tmp/refit.py"'
+expect 1 "$ASSAY" verify c.tar
+prints "certificate.html is not what the run says"
+expect 3 "$ASSAY" bundle run --clauses nowhere.json --out n.tar
+[ ! -e n.tar ] || fail "an archive without its clauses"
+
 # Signed: by whom, and by nobody else.
 if command -v ssh-keygen >/dev/null; then
 	ssh-keygen -q -t ed25519 -N '' -f key

@@ -32,6 +32,36 @@ prints_not "never accepted"
 expect 0 "$ASSAY" gate "$tmp/a" --baseline "$tmp/b" --lang zh
 prints "相同或更好"
 expect 3 "$ASSAY" gate "$tmp/golden" --baseline "$tmp/a"; says "no figure in common"; one_line
+# What it said is kept beside the run: every report of it has it, in both languages.
+NCCL_IB_HCA=mlx5_9 "$ASSAY" run $quick --out "$tmp/other" >"$tmp/.out" 2>&1 </dev/null
+expect 0 "$ASSAY" report "$tmp/other" --markdown -; prints_not "REGRESSED"
+expect 1 "$ASSAY" gate "$tmp/other" --baseline "$tmp/golden" --junit "$tmp/gate.xml"
+expect 0 "$ASSAY" report "$tmp/other" --html "$tmp/other.html" --junit "$tmp/other.xml" --terminal
+prints "the gate, beside $tmp/golden: REGRESSED"
+expect 0 "$ASSAY" report "$tmp/other" --markdown -; prints "REGRESSED; baselines"; prints "NCCL\_IB\_HCA"
+expect 0 "$ASSAY" report "$tmp/other" --markdown - --lang zh; prints "门禁"; prints "NCCL\_IB\_HCA"
+expect 0 "$ASSAY" compare "$tmp/golden" "$tmp/other" --markdown -; prints "software and gate"; prints "REGRESSED"
+python3 - "$tmp/other.xml" "$tmp/gate.xml" "$tmp/other.html" <<-'END' || fail "reports of a gate"
+	import sys, xml.etree.ElementTree as x
+	suites = {s.get("name"): s for s in x.parse(sys.argv[1]).getroot()}
+	alone = x.parse(sys.argv[2]).getroot().find("testsuite")
+	assert int(suites["gate"].get("failures")) == int(alone.get("failures")) >= 1
+	assert any("NCCL_IB_HCA" in c.get("name") for c in suites["gate"])
+	assert suites["software"].find("testcase") is not None
+	assert "REGRESSED" in open(sys.argv[3]).read()
+END
+# Of another record, or rubbish: said, and not shown.
+cp "$tmp/other/gate.json" "$tmp/golden/gate.json"
+expect 0 "$ASSAY" report "$tmp/golden" --markdown -; says "another record"; one_line; prints_not "REGRESSED"
+echo rubbish >"$tmp/golden/gate.json"
+expect 0 "$ASSAY" report "$tmp/golden" --markdown -; says "gate.json is left out"; one_line
+rm "$tmp/golden/gate.json"
+
+# A baseline of a later version of Assay.
+cp -r "$tmp/b" "$tmp/later"
+sed -i 's/"v": *1,/"v":99,/' "$tmp/later/run.json"
+expect 3 "$ASSAY" gate "$tmp/a" --baseline "$tmp/later"; says "later/run.json"; one_line
+
 # A baseline altered after the fact.
 cp -r "$tmp/b" "$tmp/c"
 sed -i '4s/"node":"/"node":"x/' "$tmp/c/readings.jsonl"

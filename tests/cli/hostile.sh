@@ -1,74 +1,101 @@
-# A host that lies: shims before the vendor's libraries (LD_PRELOAD) that give cards other
-# names and sizes, hand out products of an earlier run or none at all, and bend the clock.
-# Each is found by a source that the shim does not hold. (A shim that holds all of them and
-# computes at the right pace is a host that rewrites Assay: README says so.)
+# What README says under "Who is trusted with what": files from somebody who wishes us
+# ill cost bounded memory and run nothing, names from him stay letters, what we write goes
+# through no link of his and is read by nobody else, and no secret gets into a record.
 . "$(dirname "$0")/lib.sh"
-build=$(cd "$(dirname "$ASSAY")" && pwd)
-shim=$build/tests/exam/libshim.so
-[ -e "$shim" ] && [ -x "$build/tests/standin/standin_tree" ] || skip "not built: shim, standin"
+files=$source_dir/tests/unit/import
+esc=$(printf '\033')
 
-# node NAME MODEL: a card of that model, and what their kernel says.
-node() {
-	printf '{"cards": [{"model": "%s"}], "count": 1, "memory_divisor": 8192,\n' "$2" >"$tmp/$1.json"
-	printf '"costs": {"host_call_ns": 2000, "copy_ns": 1, "collective_us": 0.001}}\n' >>"$tmp/$1.json"
-	ASSAY_STANDIN=$tmp/$1.json "$build/tests/standin/standin_tree" "$tmp/$1"
-}
-node real a100-sxm4-80gb
-node gaming rtx-4090
-cat >"$tmp/profile.json" <<-END
-	{"v": 1, "name": "hostile", "extends": "a100-sxm4-80gb", "expect": {"rdma": false, "shared_storage": false}}
-END
+# --- names -------------------------------------------------------------------
 
-# judged NODE SHIM PROBES [ORDER]: a run on that node with the shim in the way. Copies are
-# faster than products from some order on.
-judged() {
-	rm -rf "$tmp/run"
-	ASSAY_STANDIN=$tmp/$1.json ASSAY_SHIM=$2 LD_PRELOAD=$shim "$ASSAY" run --profile "$tmp/profile.json" --cards 1 \
-		--suite "$source_dir/configs/suites/exam.json" --set gemm.card_order=${4:-128} --lib-dir "$build/tests/standin/lib" --only "$3" \
-		--sys-root "$tmp/$1" --out "$tmp/run" >"$tmp/said" 2>&1 </dev/null
-	code=$?
-	[ $code = 1 ] || [ $code = 2 ] || fail "$2: exit $code: $(tail -n 3 "$tmp/said")"
-	python3 - "$tmp/run/scorecard.json" >"$tmp/verdicts" <<-'END'
-		import json, sys
-		for f in json.load(open(sys.argv[1]))["findings"]:
-		    print(f["rule"], f["verdict"], (f.get("reason") or {}).get("text") or "")
-	END
-}
-# found RULE VERDICT [TEXT]; passed RULE
-found() { grep -q "^$1 $2 .*${3:-}" "$tmp/verdicts" || fail "no $1: $2 ${3:-}: $(grep "^$1 " "$tmp/verdicts")"; }
-passed() { found "$1" pass; ! grep -q "^$1 fail" "$tmp/verdicts" || fail "$1 fails"; }
-
-# NVML gives a gaming card the name of an A100: PCI and CUDA do not.
-judged gaming "name=NVIDIA A100-SXM4-80GB" inventory
-passed identity-name
-found identity-pci fail
-found sources-agree fail
-found identity-units fail
-# CUDA is made to say the right number of units: it is slow all the same.
-judged gaming units=108 inventory,gemm
-passed identity-units
-found gemm-fp16 fail
-
-# The first of equal products is taken, the others are copies of it: right, and not work.
-judged real canned gemm 512
-passed gemm-right
-found gemm-fp16-real fail
-# No product is taken at all, in no time.
-judged real nothing gemm
-found gemm-fp16 not_measured "no measurable time"
-# Products of an earlier run, whose seed was another one.
-mkdir "$tmp/kept"
-judged real "replay=$tmp/kept" gemm 384
-passed gemm-right
-for f in "$tmp"/kept/next-*; do
-	[ -s "$f" ] || fail "the shim kept nothing"
-	mv "$f" "$tmp/kept/${f##*-}"
+name="n$esc]0;x$(printf '\007')$esc[2J<script>alert(1)</script>"
+expect 0 "$ASSAY" import --out "$tmp/run" --node "$name" --vendor "=cmd|' /C calc'!A0" "$files/smi.csv"
+expect 2 "$ASSAY" score "$tmp/run" --profile a100-sxm4-80gb --csv "$tmp/o.csv" --markdown "$tmp/o.md" --html "$tmp/o.html" \
+	--junit "$tmp/o.xml" --json "$tmp/o.json"
+prints "stated"
+for f in "$tmp/.out" "$tmp/.err" "$tmp"/o.* "$tmp"/run/*.json*; do
+	LC_ALL=C grep -q "[$esc$(printf '\007\233')]" "$f" && [ "${f##*.}" != html ] && fail "control characters in $f"
+	LC_ALL=C grep -q "$esc" "$f" && fail "an escape sequence in $f"
 done
-judged real "replay=$tmp/kept" gemm 384
-found gemm-right fail
+! grep -q '<script>alert' "$tmp/o.html" "$tmp/o.md" "$tmp/o.xml" || fail "a script from outside"
+! grep -qE '(^|,)"?[=@+]' "$tmp/o.csv" || fail "a formula in the CSV"
+printf 'x%s[31m' "$esc" >"$tmp/bad$esc[2J.json"
+expect 3 "$ASSAY" import --out "$tmp/no" --node a "$tmp/bad$esc[2J.json"
+case $err in *"$esc"*) fail "an escape sequence on the terminal" ;; esac
 
-# The host's clock runs slow, so that everything seems fast: the cards' clocks do not.
-judged real host_clock=0.8 gemm
-found gemm-fp16 fail clock
-judged real host_clock=1.25 gemm
-found gemm-fp16 fail clock
+# --- files without end ---------------------------------------------------------
+
+# endless COMMAND: exit 3 (verify: 2), with little memory, and with words.
+endless() {
+	local code=3
+	[ "$1" != verify ] || code=2
+	expect $code bash -c 'ulimit -v 1000000; exec "$@"' endless "$ASSAY" "$@"
+	one_line
+}
+truncate -s 1G "$tmp/zeros"
+cp "$tmp/zeros" "$tmp/zeros.heartbeat.csv" --sparse=always
+mkdir "$tmp/logs" "$tmp/long" "$tmp/big"
+mv "$tmp/zeros.heartbeat.csv" "$tmp/logs/n1.heartbeat.csv"
+tr '\0' '[' <"$tmp/zeros" | head -c 1000000 >"$tmp/deep.json"
+cp "$tmp/run/run.json" "$tmp/long/" && truncate -s 5G "$tmp/long/readings.jsonl"
+truncate -s 1G "$tmp/big/run.json" && cp "$tmp/run/readings.jsonl" "$tmp/big/"
+for dir in long big; do
+	endless score "$tmp/$dir"; says "larger than"
+	endless verify "$tmp/$dir"; says "larger than"
+done
+for file in zeros deep.json; do
+	endless score "$tmp/run" --profile "$tmp/$file"
+	endless import --out "$tmp/no" --node a "$tmp/$file"
+	endless compare "$tmp/run" "$tmp/$file"
+	endless certificate "$tmp/run" --clauses "$tmp/$file"
+	endless bill --quote "$tmp/$file"
+	endless gate "$tmp/run" --baseline "$tmp/run" --tolerance "$tmp/$file"
+	endless ledger show --ledger "$tmp/$file"
+	endless verify "$tmp/$file"
+done
+endless availability "$tmp/logs"
+says "n1.heartbeat.csv:1"
+
+# --- links -----------------------------------------------------------------------
+
+echo mine >"$tmp/mine"
+for f in json csv markdown html junit; do
+	ln -s mine "$tmp/link.$f"
+	expect 0 "$ASSAY" report "$tmp/run" --$f "$tmp/link.$f"
+	[ ! -L "$tmp/link.$f" ] || fail "--$f wrote through a link"
+done
+ln -s mine "$tmp/link.tar"
+expect 0 "$ASSAY" bundle "$tmp/run" --out "$tmp/link.tar"
+mkdir "$tmp/watch"
+ln -s ../mine "$tmp/watch/n1.heartbeat.csv"
+expect 3 "$ASSAY" watch --out "$tmp/watch" --node n1 --for 1 --probe-every 0
+mkdir "$tmp/taken"
+ln -s ../mine "$tmp/taken/readings.jsonl"
+expect 3 "$ASSAY" run --only inventory --out "$tmp/taken"
+[ "$(cat "$tmp/mine")" = mine ] || fail "somebody's file was written to"
+
+# --- who may read it, what runs, what is told ---------------------------------------
+
+# All that is opened for writing or executed, by assay and all below it.
+export AWS_SECRET_ACCESS_KEY=hunter2 NCCL_AUTH_TOKEN=hunter2 WANDB_PASSWORD=hunter2
+mkdir "$tmp/private"
+expect 2 bash -c 'umask 077; TMPDIR=$1/private exec strace -f -qq -e trace=execve,open,openat,creat,bind,listen -o "$1/trace" "$2" run \
+	--budget quick --only inventory,software --out "$1/own"' own "$tmp" "$ASSAY"
+mkdir -p "$tmp/tree/proc/self"
+printf '%s\n' '36 35 98:0 / /dav rw,noatime shared:1 - fuse.davfs https://u:hunter2@dav.example/x rw,password=hunter2,user_id=0' >"$tmp/tree/proc/self/mountinfo"
+"$ASSAY" probe inventory --sys-root "$tmp/tree" >"$tmp/lines" 2>/dev/null
+grep -q 'https://(not told)@dav.example/x' "$tmp/lines" || fail "the mount is not told: $(grep node_filesystems "$tmp/lines")"
+! grep -q hunter2 "$tmp/lines" || fail "a password of a mount in a reading: $(grep hunter2 "$tmp/lines")"
+unset AWS_SECRET_ACCESS_KEY NCCL_AUTH_TOKEN WANDB_PASSWORD
+! grep -rq hunter2 "$tmp/own" || fail "a secret in the record: $(grep -rl hunter2 "$tmp/own")"
+[ -z "$(find "$tmp/own" -perm /077)" ] || fail "open to others: $(find "$tmp/own" -perm /077 | head -n 3)"
+elsewhere=$(grep -E 'O_CREAT|O_WRONLY|O_RDWR|creat\(' "$tmp/trace" | grep -v " = -1 " | grep -vE "\"($tmp/own|$tmp/private|/dev/null|/dev/tty|/proc/self/)")
+[ -z "$elsewhere" ] || fail "written elsewhere: $elsewhere"
+! grep -E 'execve\("[^"]*/(ba|da|)sh"' "$tmp/trace" | grep -v " = -1 " || fail "a shell was started"
+! grep -E '(bind|listen)\(' "$tmp/trace" | grep -q 'AF_INET' || fail "a run on one node listens"
+expect 0 bash -c 'TMPDIR=$1/private exec strace -f -qq -e trace=mkdir,open,openat -o "$1/trace" "$2" verify "$1/link.tar"' own "$tmp" "$ASSAY"
+grep -q "mkdir(\"$tmp/private/assay-verify.*0700) = 0" "$tmp/trace" || fail "unpacked into a directory that is not private"
+! grep -E 'O_CREAT' "$tmp/trace" | grep -vE 'O_EXCL.*O_NOFOLLOW.*0600\)' || fail "unpacked into files that are not"
+# Asked to end in the midst of it.
+expect 143 env TMPDIR="$tmp/private" strace -qq -o "$tmp/trace" -e trace=mkdir -e inject=mkdir:signal=TERM:when=2 "$ASSAY" verify "$tmp/link.tar"
+grep -q 'assay-verify' "$tmp/trace" || fail "nothing was unpacked"
+[ -z "$(ls -A "$tmp/private")" ] || fail "left behind: $(ls -A "$tmp/private")"

@@ -11,7 +11,10 @@ expect 2 "$ASSAY" run $quick --out "$tmp/a"
 # What is typed comes later, and so holds.
 expect 2 "$ASSAY" run $quick --set jitter.seconds=0.02 --out "$tmp/b"
 [ "$(settings b)" = "jitter.seconds=0.05 jitter.card_s=0.25 jitter.seconds=0.02" ] || fail "settings: $(settings b)"
-grep -q '"seconds":0.02' "$tmp/b/readings.jsonl" || fail "the suite's setting won: $(grep -o '"params":{[^}]*' "$tmp/b/readings.jsonl" | head -n 1)"
+plan() { "$ASSAY" run --dry-run --only jitter --out "$tmp/x" "$@" | grep "jitter:"; }
+[ "$(plan --suite "$suite" --set jitter.seconds=500)" = "$(plan --set jitter.card_s=0.25 --set jitter.seconds=500)" ] ||
+	fail "the suite's setting won: $(plan --suite "$suite" --set jitter.seconds=500)"
+[ "$(plan --suite "$suite")" != "$(plan --suite "$suite" --set jitter.seconds=500)" ] || fail "the plan does not tell: $(plan)"
 expect 3 "$ASSAY" run --resume "$tmp/a" --suite "$suite"
 says "--suite cannot be given with --resume"
 

@@ -26,6 +26,9 @@ prints "FAIL without it"
 prints "J. Doe"
 [ -s "$tmp/run/report.html" ] || fail "no report.html"
 cmp -s "$tmp/run/report.html" "$tmp/asked.html" || fail "the page asked for is another one"
+expect 0 "$ASSAY" bundle "$tmp/run" --out "$tmp/run.tar"
+expect 0 "$ASSAY" verify "$tmp/run.tar"
+prints "judged again: ACCEPT, byte for byte"
 expect 2 measure --out "$tmp/strict" --strict --waive many-cpus --reason r
 expect 3 "$ASSAY" run --resume "$tmp/run" --waive many-cpus --reason r
 # One that is of no use in a run is said on its scorecard.

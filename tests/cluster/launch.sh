@@ -71,13 +71,22 @@ wrong "no assay_comm_mpich.so beside" --launcher mpich --assay "$tmp/assay" "$tm
 
 # --- runs -----------------------------------------------------------------------------
 
+# A program that starts assay after 250 complaints, as a library has them.
+mkdir "$tmp/loud"
+ln -s "$(dirname "$assay")"/assay_comm_*.so "$tmp/loud/"
+printf '#!/bin/sh\nfor i in $(seq 250); do echo "lib[x]: no driver for $((1 + 1))" >&2; done\nexec %s "$@"\n' "$assay" >"$tmp/loud/assay"
+chmod +x "$tmp/loud/assay"
+
+program=$ASSAY
 # begin MPI SECONDS options... : launch on node0, at work for so long; $launch is its pid.
 begin() {
 	mpi=$1 dir=$tmp/$1
 	local seconds=$2
 	shift 2
 	rm -rf "$dir"
-	TMPDIR=$tmp env --default-signal=INT "$hosts/rsh" node0 "exec '$start' --launcher $mpi --assay '$ASSAY' \
+	# Of the last run nothing is to be read any more.
+	: >"$tmp/out" 2>"$tmp/err"
+	TMPDIR=$tmp env --default-signal=INT "$hosts/rsh" node0 "exec '$start' --launcher $mpi --assay '$program' \
 		--rsh '$hosts/rsh' $* '$hosts/names' -- run --out '$dir' $few --set jitter.seconds=$seconds" \
 		>"$tmp/out" 2>"$tmp/err" </dev/null &
 	launch=$!
@@ -106,9 +115,13 @@ said() { grep -q "$1" "$tmp/err" || fail "$mpi: not said: \"$1\": $(grep launch:
 
 for mpi in openmpi mpich; do
 	# The verdict is the exit code, and the report is clean text.
+	program=$tmp/loud/assay
 	begin $mpi 0.2
 	wait $launch
 	code=$?
+	program=$ASSAY
+	# A launcher may tear a few lines on their way.
+	said "launch: came \(1000\|9..\) times: lib\[x\]: no driver for 2"
 	case $(sed -n 's/^  "overall": "\([A-Z]*\)".*/\1/p' "$dir/scorecard.json") in
 	REJECT) want=1 ;; INCOMPLETE) want=2 ;; *) want=none ;;
 	esac

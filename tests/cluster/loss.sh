@@ -1,13 +1,15 @@
 # What breaks one node leaves the others a run, a scorecard, and something to resume.
+# Every phase, and every way to break, under both MPIs: tests/full/loss.sh.
 . "$(dirname "$0")/lib.sh"
 
 # A rank that is well may have to wait for a processor.
-args="--only inventory,jitter --budget quick --set jitter.seconds=6 --lost-after 4"
+args="--only inventory,jitter --budget quick --set jitter.seconds=0.2 --lost-after 4"
 dir=$tmp/run
 
-# begin MPI: a run that has reached the cards.
+# begin MPI VICTIM: a run that is in the phase of the cards, and stays there for it.
 begin() {
 	rm -rf "$dir"
+	hold "$2"
 	launch $1 run --nodes 4 --out "$dir" $args
 	until_line "$tmp/err" "phase cards"
 }
@@ -29,33 +31,30 @@ lost() {
 		[ node$n = "$1" ] || [ "$(count "$dir" node$n jitter measured)" = 3 ] || fail "$mpi: jitter of node$n"
 	done
 	[ -s "$dir/scorecard.json" ] || fail "$mpi: no scorecard"
+	let_go "${1#node}"
 }
+none_on() { [ -z "$("$cluster/hosts" pids "$hosts" "$1")" ]; }
 
-for mpi in openmpi mpich; do
-	begin $mpi
-	end -9 2
-	lost node2 ""
-	# The children of a rank that is dead end by themselves.
-	for _ in $(seq 100); do
-		[ -n "$("$cluster/hosts" pids "$hosts" 2)" ] || break
-		sleep 0.1
-	done
-	[ -z "$("$cluster/hosts" pids "$hosts" 2)" ] || fail "$mpi: processes are left on node2"
+mpi=openmpi
+begin $mpi 2
+end -9 2
+lost node2 ""
+# The children of a rank that is dead end by themselves.
+wait_until 10 none_on 2 || fail "$mpi: processes are left on node2"
 
-	begin $mpi
-	"$cluster/hosts" cut "$hosts" 3
-	lost node3 "silent"
-	"$cluster/hosts" join "$hosts" 3
-	for p in $("$cluster/hosts" pids "$hosts" 3); do kill -9 "$p" 2>/dev/null; done
+mpi=mpich
+begin $mpi 3
+"$cluster/hosts" cut "$hosts" 3
+lost node3 "silent"
+"$cluster/hosts" join "$hosts" 3
+sweep 3
 
-	# One MPI is enough for what MPI has no part in.
-	[ $mpi = mpich ] || continue
-	begin $mpi
-	end -STOP 1
-	stopped=$pid
-	lost node1 "silent"
-	kill -9 "$stopped"
-done
+mpi=openmpi
+begin $mpi 1
+end -STOP 1
+stopped=$pid
+lost node1 "silent"
+kill -9 "$stopped"
 
 # The last of these is completed: what was lost is measured, and stays visible.
 launch openmpi run --resume "$dir"
@@ -64,22 +63,48 @@ expect 0 "$ASSAY" verify "$dir"
 [ "$(count "$dir" node1 jitter measured)" = 3 ] || fail "not resumed: $(tail -n 3 "$tmp/err")"
 [ "$(count "$dir" node1 jitter lost)" = 7 ] || fail "the loss was removed"
 
-# Rank 0 dies: the others end by themselves, and the run is resumed.
-begin openmpi
+# Rank 0 dies: the others end by themselves, and the run is resumed without its node.
+begin openmpi 0
 end -9 0
-for _ in $(seq 300); do
-	left=$(for n in 1 2 3; do rank_on $n; done)
-	[ -n "$left" ] || break
-	sleep 0.1
-done
-[ -z "$left" ] || fail "without rank 0 the others live on"
+gone() { [ -z "$(for n in 1 2 3; do rank_on $n; done)" ]; }
+wait_until 30 gone || fail "without rank 0 the others live on"
 end_launcher
+let_go 0
 expect 0 "$ASSAY" verify "$dir"
+first=1 count=3
 launch openmpi run --resume "$dir"
 wait $launcher
-for n in 0 1 2 3; do
+for n in 1 2 3; do
 	[ "$(count "$dir" node$n jitter measured)" -ge 3 ] || fail "node$n was not measured after all"
 done
+[ "$(count "$dir" node0 jitter measured)" = 0 ] || fail "node0 was measured by nobody"
+[ -s "$dir/scorecard.json" ] || fail "no scorecard without node0"
 expect 0 "$ASSAY" verify "$dir"
+# What rank 0 may have had on its own disk is that node's to keep.
 id=$(sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' "$dir/run.json")
-[ ! -e "$tmp/.assay-$id" ] || fail "a spool was left: $(find "$tmp/.assay-$id")"
+for n in 1 2 3; do
+	[ -z "$(ls -d "$tmp/.assay-$id/node$n"-* 2>/dev/null)" ] || fail "a spool of node$n was left"
+done
+first=0 count=4
+
+# The disk of rank 0 is full: measured to the end, judged by what was saved, said, and
+# completed once there is room.
+mkdir "$tmp/small"
+on 0 mount -t tmpfs -o size=4m small "$tmp/small"
+dir=$tmp/small/run
+hold 2
+launch openmpi run --nodes 4 --out "$dir" $args
+until_line "$tmp/err" "phase cards"
+on 0 sh -c "cat /dev/zero >'$tmp/small/full'" 2>/dev/null
+let_go 2
+until_judged
+[ "$(grep -c "No space left" "$tmp/err")" -ge 1 ] || fail "nothing is said of the full disk: $(tail -n 5 "$tmp/err")"
+grep -q "could not be saved" "$tmp/err" || fail "what is missing is not said: $(tail -n 5 "$tmp/err")"
+on 0 rm "$tmp/small/full"
+launch openmpi run --resume "$dir"
+wait $launcher
+on 0 cp -r "$dir" "$tmp/saved"
+expect 0 "$ASSAY" verify "$tmp/saved"
+for n in 0 1 2 3; do
+	[ "$(count "$tmp/saved" node$n jitter measured)" -ge 3 ] || fail "node$n: not completed: $(tail -n 3 "$tmp/err")"
+done

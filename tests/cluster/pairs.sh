@@ -9,11 +9,11 @@ at() {
 }
 # One way: what goes out of DEV on HOST, in Mb/s.
 shape() { # HOST DEV RATE
-	at "$1" qdisc replace dev "$2" root tbf rate "$3mbit" burst 128kb latency 50ms
+	at "$1" qdisc replace dev "$2" root tbf rate "$3mbit" burst 64kb latency 200ms
 }
-# A sound port is as fast as its shaper, not as what the other pairs leave of the
-# processors: a pair that is read again has those to itself.
-sound=800 slow=100
+# A sound port is as fast as its shaper, and so slow that a processor which others want as
+# well moves the bytes of all pairs at once.
+sound=160 slow=30
 sound_node() {
 	shape "node$1" eth0 $sound && shape switch "v$1" $sound
 }
@@ -36,7 +36,7 @@ shape node5 eth0 $slow && shape switch v5 $slow || skip "this kernel cannot shap
 
 # named KIND NODE [PEER]: by bandwidth, and nobody else.
 named() {
-	python3 - "$dir/scorecard.json" "$@" <<-'END' || fail "blame: $(grep -A5 'between nodes' "$tmp/out")"
+	python3 - "$dir/scorecard.json" "$@" <<-'END' || fail "blame: $(grep -A5 'between nodes' "$tmp/out"; grep -v PMIX "$tmp/err" | tail -n 5)"
 		import json, sys
 		card, kinds, ends = json.load(open(sys.argv[1])), sys.argv[2].split("|"), set(sys.argv[3:])
 		found = [l for l in card["localised"] if l["metric"] == "net_tcp_gbps" and l["identified"]]
@@ -48,8 +48,9 @@ named() {
 	END
 }
 
+net="--set net.seconds=0.4 --set net.ramp_s=0.1 --set net.pings=50"
 dir=$tmp/run
-launch openmpi run --nodes 8 --out "$dir" --only inventory,net --budget quick --pairs all
+launch openmpi run --nodes 8 --out "$dir" --only inventory,net --budget quick --pairs all $net
 wait $launcher
 expect 0 "$ASSAY" verify "$dir"
 both=$(grep '"metric":"net_tcp_gbps".*"outcome":"measured"' "$dir/readings.jsonl" | grep -o '"id":"node[^"]*"' | sort -u | wc -l)
@@ -63,7 +64,7 @@ sound_node 5
 # One cable, both ways: both ends are sound with all others.
 cable 2 6 || fail "no cable: $(cat "$tmp/tc")"
 dir=$tmp/cable
-launch mpich run --nodes 8 --out "$dir" --only inventory,net --budget quick
+launch mpich run --nodes 8 --out "$dir" --only inventory,net --budget quick $net
 wait $launcher
 expect 0 "$ASSAY" verify "$dir"
 named link node2 node6
@@ -75,10 +76,9 @@ grep -q "of the pairs were read again" "$tmp/out" || fail "the terminal does not
 # The child of the node that does not speak for the pair: the other one need not wait.
 count=4
 dir=$tmp/broken
-launch openmpi run --nodes 4 --out "$dir" --only inventory,net --budget quick --set net.seconds=2
+launch openmpi run --nodes 4 --out "$dir" --only inventory,net --budget quick $net
 until_line "$tmp/err" "6 of 6 pairs"
 child=$(child_on 3)
-sleep 0.5
 kill -SEGV "$child" || fail "no child on node3"
 wait $launcher
 expect 0 "$ASSAY" verify "$dir"
@@ -86,10 +86,3 @@ grep -q "on node3: net was ended by a signal" "$tmp/err" || fail "not told: $(gr
 broken=$(grep '"outcome":"failed"' "$dir/readings.jsonl" | grep -c "on node3: net was ended by a signal")
 [ "$broken" = 6 ] || fail "$broken readings of the pair, both ways of two figures and one of two"
 [ "$(grep -c '"outcome":"timed_out"' "$dir/readings.jsonl")" = 0 ] || fail "somebody waited in vain"
-
-# A sample of what there is to meet is said to be one.
-count=8
-launch mpich run --nodes 8 --out "$tmp/none" --only inventory --budget quick
-wait $launcher
-grep -q "pairs, about" "$tmp/err" && fail "pairs were measured that were not asked for"
-true

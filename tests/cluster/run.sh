@@ -8,6 +8,7 @@ for mpi in openmpi mpich; do
 	wait $launcher
 	grep -q "4 nodes are there" "$tmp/err" || fail "$mpi: $(tail -n 3 "$tmp/err")"
 	grep -q "phase cards on 4 nodes" "$tmp/err" || fail "$mpi: no phase line"
+	! grep -q "pairs, about" "$tmp/err" || fail "$mpi: pairs were measured that were not asked for"
 	# They are containers on one machine, and a cluster of such is not what was bought.
 	grep -q "REJECT" "$tmp/out" || fail "$mpi: no verdict: $(head -n 5 "$tmp/out")"
 	grep -q "has it too" "$tmp/out" || fail "$mpi: nothing said of the one kernel"
@@ -52,6 +53,20 @@ for mpi in openmpi mpich; do
 	[ "$(grep -c "^assay: " "$tmp/err")" = 1 ] || fail "$mpi: $(cat "$tmp/err")"
 	[ ! -e "$tmp/word" ] || fail "$mpi: something was written"
 done
+# One rank with an option of its own: two runs in one, which is none.
+on_node node2 'exec "$@" --strict'
+for mpi in openmpi mpich; do
+	ASSAY=$tmp/rank launch $mpi run --nodes 4 --out "$tmp/word" $quick
+	wait $launcher
+	[ "$(grep -c "^assay: hello: rank 0 on node0 (without --strict) and rank 2 on node2 (--strict)" "$tmp/err")" = 1 ] ||
+		fail "$mpi: $(cat "$tmp/err")"
+	[ ! -e "$tmp/word" ] || fail "$mpi: something was written"
+done
+# No place for the run on rank 0.
+launch openmpi run --nodes 4 --out "$tmp/.out/run" $quick
+wait $launcher
+[ "$(grep -c "^assay: .*$tmp/.out" "$tmp/err")" = 1 ] || fail "no word of the directory: $(cat "$tmp/err")"
+[ "$(grep -c "^assay: " "$tmp/err")" = 1 ] || fail "more than one word: $(cat "$tmp/err")"
 # Two ranks on a node.
 OMPI_MCA_btl=self,tcp expect 3 timeout 60 mpirun.openmpi --oversubscribe -np 2 "$ASSAY" run --nodes 2 --out "$tmp/two" $quick
 says "run on the same node"

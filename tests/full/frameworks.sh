@@ -1,7 +1,9 @@
 # The jobs of frameworks that PyPI has for this machine: TensorFlow for CPUs runs, and
 # a PyTorch whose torchrun starts (1.12 with Python 3.10; a current one brings several
-# GB of CUDA) loses a worker and goes on. DeepSpeed and Megatron-core are only found:
-# the one needs a current PyTorch, the other cards. Says what ran and what did not.
+# GB of CUDA) loses a worker and goes on. DeepSpeed runs on Debian's PyTorch (ZeRO-1, since
+# gloo of that age lacks what ZeRO-3 needs), and compiles nothing. Megatron-core is only
+# found: it needs cards. Horovod is not tried: PyPI has its sources alone, which are to be
+# built against PyTorch's headers. Says what ran and what did not.
 . "$(dirname "$0")/../cli/lib.sh"
 python3 -m pip --version >/dev/null 2>&1 || skip "python3 has no pip"
 fetch() { # fetch PYTHON DIR PACKAGES...
@@ -36,6 +38,20 @@ else
 	echo "TensorFlow cannot be had: $(tail -n 1 "$tmp/pip.log")"
 fi
 
+if ! /usr/bin/python3 -c 'import torch, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+	echo "no Debian 12 with python3-torch: DeepSpeed is not tried"
+elif fetch "$python" "$tmp/ds" --no-deps --python-version 3.11 --implementation cp --only-binary :all: psutil pydantic pydantic-core annotated-types \
+	typing-extensions typing-inspection tqdm packaging einops msgpack nvidia-ml-py ninja py-cpuinfo &&
+	fetch "$python" "$tmp/ds" --no-deps --upgrade deepspeed==0.14.5 hjson; then
+	before=$(find ~/.cache/torch_extensions 2>/dev/null | wc -l)
+	measure "$tmp/run-ds" "$tmp/ds" /usr/bin/python3 --set frameworks.elastic=0
+	is "$tmp/run-ds" cpu_fw_deepspeed_runs "measured 1"
+	is "$tmp/run-ds" fw_deepspeed_level "measured runs on CPU"
+	[ "$before" = "$(find ~/.cache/torch_extensions 2>/dev/null | wc -l)" ] || fail "DeepSpeed compiled into the home"
+else
+	echo "DeepSpeed cannot be had: $(tail -n 1 "$tmp/pip.log")"
+fi
+
 if fetch "$python" "$tmp/found" --no-deps megatron-core; then
 	measure "$tmp/run-found" "$tmp/found" "$python"
 	is "$tmp/run-found" fw_megatron_level "measured present"
@@ -59,5 +75,6 @@ elif fetch "$old" "$tmp/torch" --no-deps torch==1.12.1 typing_extensions 'numpy<
 else
 	echo "PyTorch 1.12 cannot be had: $(tail -n 1 "$tmp/pip.log")"
 fi
+echo "Horovod: not tried, as it would have to be built"
 sleepers=$(live_processes "$tmp")
 [ -z "$sleepers" ] || fail "left behind: $sleepers"

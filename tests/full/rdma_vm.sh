@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../cli/lib.sh"
 . "$source_dir/scripts/packages"
 . "$source_dir/tests/vm/rdma_host.sh"
-pairs=${PAIRS:-20} parts=${PARTS:-clean family mtu loss slow down}
-need_packages qemu-system-x86 busybox-static kmod cpio xz-utils iproute2 perftest >"$tmp/log" 2>&1 ||
+pairs=${PAIRS:-20} parts=${PARTS:-clean type family mtu loss slow down}
+need_packages $machine_packages perftest >"$tmp/log" 2>&1 ||
 	skip "packages for the machines cannot be had: $(tail -n 1 "$tmp/log")"
 "$vm" --prepare >"$tmp/log" 2>&1 || skip "$(tail -n 1 "$tmp/log")"
 

@@ -28,7 +28,9 @@ while not stopped:
         except (OSError, IndexError):
             pass
     time.sleep(1)
-open(to, "w").write(f"rank 0 at most {most['first']:.0f} MB (bar 200), others {most['other']:.0f} MB (bar 30)\n")
+ok = 0 < most["first"] < 200 and 0 < most["other"] < 30
+open(to, "w").write(f"rank 0 at most {most['first']:.0f} MB (bar 200), others {most['other']:.0f} MB (bar 30)"
+                    f"{'' if ok else ': TOO MUCH'}\n")
 WATCH
 
 # The case of 16 nodes of the catalogue, among more that are clean.
@@ -47,6 +49,7 @@ took=$((SECONDS - start))
 kill $watch && wait $watch
 prints "detected and located 1 of 1, false alarms 0 of 1"
 echo "$nodes nodes: $took s; $(cat "$tmp/memory")"
+! grep "TOO MUCH" "$tmp/memory" || fail "memory of the ranks"
 
 mkdir "$tmp/none"
 start=$SECONDS

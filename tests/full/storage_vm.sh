@@ -5,7 +5,7 @@
 . "$source_dir/scripts/packages"
 vm=$source_dir/tests/vm/vm
 [ "$(id -u)" = 0 ] || skip "needs root: the machines read this one's files"
-need_packages qemu-system-x86 busybox-static kmod cpio xz-utils iproute2 nfs-kernel-server nfs-common dmsetup e2fsprogs fio \
+need_packages $machine_packages nfs-kernel-server nfs-common dmsetup e2fsprogs fio \
 	>"$tmp/log" 2>&1 || skip "packages for the machines cannot be had: $(tail -n 1 "$tmp/log")"
 "$vm" --prepare >"$tmp/log" 2>&1 || skip "$(tail -n 1 "$tmp/log")"
 ASSAY=$(realpath "$ASSAY")

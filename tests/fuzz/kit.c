@@ -22,6 +22,43 @@ const char *fuzz_file(const uint8_t *data, size_t len)
 	return path;
 }
 
+static char folder[] = "/tmp/assay-fuzz.XXXXXX";
+static char names[8][32];
+static int n_names;
+
+static void remove_folder(void)
+{
+	char path[320];
+
+	for (int i = 0; i < n_names; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+const char *fuzz_named(const char *name, const void *data, size_t len)
+{
+	static char path[96];
+	int known = 0;
+	FILE *f;
+
+	if (!n_names) {
+		if (!mkdtemp(folder))
+			abort();
+		atexit(remove_folder);
+	}
+	while (known < n_names && strcmp(names[known], name) != 0)
+		known++;
+	if (known == n_names)
+		snprintf(names[n_names++], sizeof(names[0]), "%s", name);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "wb");
+	if (!f || fwrite(data, 1, len, f) != len || fclose(f) != 0)
+		abort();
+	return path;
+}
+
 const struct metric_set *fuzz_metrics(void)
 {
 	static const struct metric *tables[64];

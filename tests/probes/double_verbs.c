@@ -70,7 +70,7 @@ struct double_cq {
 
 static struct ibv_device devices[2] = {{.name = "mlx5_0"}, {.name = "mlx5_1"}};
 static struct fabric *fabric;
-static unsigned requests, opened;
+static unsigned requests, opened, users;
 static int flipped;
 
 /* --- faults --------------------------------------------------------------------------- */
@@ -151,7 +151,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		errno = EACCES;
 		return NULL;
 	}
-	fabric = mmap(NULL, sizeof(*fabric), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (users++ == 0)
+		fabric = mmap(NULL, sizeof(*fabric), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	requests = 0;
 	opened++;
@@ -166,7 +167,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 
 int ibv_close_device(struct ibv_context *context)
 {
-	munmap(fabric, sizeof(*fabric));
+	if (--users == 0)
+		munmap(fabric, sizeof(*fabric));
 	free(context);
 	return 0;
 }

@@ -215,6 +215,36 @@ static void gain_of_pairs(void **state)
 
 /* --- played interpreters ------------------------------------------------------------------ */
 
+/* Times of sums are asked for in pairs, and a line without them has no gain to give. */
+static void sums_are_times_or_none(void **state)
+{
+	struct fw_asked sums = asked;
+	struct arena arena = {0};
+	struct fw_line line;
+
+	(void)state;
+	sums.sums = true;
+	assert_int_equal(read_as(&arena, &sums, "{" GOOD "}").reason, MSG_fw_bad_line);
+	line = read_as(&arena, &sums,
+	               "{" GOOD ",\"sums_ms\":{\"65536\":1,\"4194304\":2,\"268435456\":0}}");
+	assert_int_equal(line.reason, MSG_fw_bad_line);
+	line = read_as(&arena, &sums,
+	               "{" GOOD ",\"sums_ms\":{\"65536\":1,\"4194304\":2,\"268435456\":3}}");
+	assert_int_equal(line.outcome, OUTCOME_MEASURED);
+	assert_true(line.sums_ms[1] == 2);
+	sums = asked;
+	sums.counts = true;
+	assert_int_equal(read_as(&arena, &sums, "{\"cards\":8}").cards, 8);
+	assert_int_equal(read_as(&arena, &sums, "{\"cards\":0}").reason, MSG_fw_bad_line);
+	sums = asked;
+	sums.follows = true;
+	assert_int_equal(read_as(&arena, &sums, "{\"ended\":true}").outcome, OUTCOME_MEASURED);
+	assert_int_equal(read_as(&arena, &sums, "{" GOOD "}").reason, MSG_fw_bad_line);
+	sums.stopped = true;
+	assert_int_equal(read_as(&arena, &sums, "{\"ended\":true}").reason, MSG_fwn_stopped);
+	arena_release(&arena);
+}
+
 /* An interpreter that has `found` and whose jobs are the shell text `job`. */
 static const char *python_made(const char *name, const char *found, const char *job)
 {
@@ -477,10 +507,10 @@ static void an_engine_is_switched_on_and_off(void **state)
 {
 	struct harness *h = start(python_made(
 		"engine", TORCH,
-		ELASTIC
-		"ms=10; case $4 in *'\"env\":'*none*) ms=12 ;; esac\n"
-		"echo '{\"version\":\"2\",\"backend\":\"nccl\",\"workers\":8,"
-		"\"params_equal\":true,\"loss_first\":2,\"loss_last\":1,\"step_ms\":'$ms'}'"));
+		ELASTIC "ms=10; case $4 in *'\"env\":'*none*) ms=12 ;; esac\n"
+			"echo '{\"version\":\"2\",\"backend\":\"nccl\",\"workers\":8,"
+			"\"params_equal\":true,\"loss_first\":2,\"loss_last\":1,\"step_ms\":'$ms',"
+			"\"sums_ms\":{\"65536\":1,\"4194304\":'$ms',\"268435456\":'$ms'}}'"));
 	const struct reading *r;
 
 	(void)state;
@@ -493,6 +523,11 @@ static void an_engine_is_switched_on_and_off(void **state)
 	assert_true(r->stats[STAT_N] == 3);
 	assert_true(fabs(r->stats[STAT_CI_LO] - 1.2) < 1e-6);
 	assert_string_equal(harness_param_text(h, r, "engine"), "TCCL");
+	assert_int_equal(harness_count(h, "fw_engine_allreduce_ratio"), FW_SUMS);
+	r = harness_reading_at(h, "fw_engine_allreduce_ratio", "bytes=65536");
+	assert_true(fabs(r->value - 1) < 1e-9);
+	r = harness_reading_at(h, "fw_engine_allreduce_ratio", "bytes=268435456");
+	assert_true(fabs(r->value - 1.2) < 1e-9);
 	harness_clear(h);
 	harness_set(h, "pairs", "0");
 	harness_run(h, ST_OK);
@@ -505,6 +540,7 @@ static void an_engine_is_switched_on_and_off(void **state)
 	harness_clear(h);
 	harness_run(h, ST_OK);
 	harness_expect(h, "fw_engine_ratio", OUTCOME_UNSUPPORTED, "fw_no_engine");
+	harness_expect(h, "fw_engine_allreduce_ratio", OUTCOME_UNSUPPORTED, "fw_no_engine");
 	harness_release(h);
 }
 
@@ -613,6 +649,7 @@ int main(void)
 		cmocka_unit_test(elastic_goes_on_from_where_it_was),
 		cmocka_unit_test(engines_are_found_and_switched_off),
 		cmocka_unit_test(gain_of_pairs),
+		cmocka_unit_test(sums_are_times_or_none),
 		cmocka_unit_test(a_job_on_the_cpu_proves_function_only),
 		cmocka_unit_test(a_job_on_cards_runs_or_is_fast),
 		cmocka_unit_test(wrong_parts_are_failures),

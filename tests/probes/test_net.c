@@ -109,16 +109,16 @@ static void a_named_interface_is_used_on_both_ends(void **state)
 	assert_int_equal(harness_count(h, "net_tcp_gbps"), 2);
 }
 
-/* A hundred pings, each 5 ms there and back: half of one is said, so that all of them
- * fit into the time that passed, however slow the machine is. */
+/* Pings of 5 ms there and 5 ms back: half of one is said, so that all of them fit
+ * into the time that passed, however slow the machine is. */
 static void expect_halves(const struct pair *p, int64_t began_ns)
 {
 	const struct reading *r = pair_expect(p, "net_tcp_latency_us", 0, OUTCOME_MEASURED, NULL);
 	double passed_us = (double)(clock_now(&clock_system) - began_ns) / 1e3;
 
-	assert_true(r->stats[STAT_N] == 100);
+	assert_true(r->stats[STAT_N] >= 10 && r->stats[STAT_N] <= 100);
 	assert_true(r->value >= 5000);
-	assert_true(2 * 100 * r->stats[STAT_MIN] <= passed_us);
+	assert_true(2 * r->stats[STAT_N] * r->stats[STAT_MIN] <= passed_us);
 }
 
 static void latency_over_a_long_way(void **state)

@@ -99,6 +99,25 @@ static void seconds_are_told(void **state)
 	expect(x, "rdma_nic_one_qp_gbps", THERE, OUTCOME_NOT_MEASURED, "rdma_not_tried");
 }
 
+/* Ten ticks a second: of three seconds one carries a thirtieth; the mean hardly shows it. */
+static void a_dip_shows_in_the_worst_second(void **state)
+{
+	struct net_point points[31] = {{0, 0}};
+	struct rdma_flow f = {.points = points, .n_points = 31};
+	int seconds;
+
+	(void)state;
+	for (int i = 1; i <= 30; i++)
+		points[i] = (struct net_point){i * RDMA_TICK,
+		                               points[i - 1].bytes +
+		                                       (i > 10 && i <= 20 ? 10000000 : 300000000)};
+	f.bytes = points[30].bytes;
+	f.ns = points[30].ns;
+	assert_true(fabs(rdma_gbps(&f) - 8 * 6.1 / 3) < 1e-9);
+	assert_true(fabs(rdma_worst_second(&f, &seconds) - 0.1 * 3 / 6.1) < 1e-9);
+	assert_int_equal(seconds, 3);
+}
+
 /* --- nothing there ---------------------------------------------------------------------------------- */
 
 static void expect_all(struct rdma_test *x, enum outcome outcome, const char *code)
@@ -487,6 +506,7 @@ int main(void)
 		RDMA_TEST(the_best_of_sizes_and_queue_pairs_is_held),
 		RDMA_TEST(tcp_is_measured_beside_it),
 		RDMA_TEST(seconds_are_told),
+		cmocka_unit_test(a_dip_shows_in_the_worst_second),
 		RDMA_TEST(no_adapter_is_unsupported_not_unmeasured),
 		RDMA_TEST(no_library_is_said),
 		RDMA_TEST(the_real_library_without_devices),

@@ -85,6 +85,35 @@ static void a_byte_of_a_card(struct rdma_test *x)
 	expect(x, "rdma_write_gbps", PAIR, OUTCOME_MEASURED, NULL);
 }
 
+static void put_pci(struct tree *t, const char *root, const char *address, const char *numa)
+{
+	const char *at = arena_strf(&t->arena, "/sys/devices/pci0000:%s/%s", root, address);
+
+	put(t, arena_strf(&t->arena, "%s/numa_node", at), numa);
+	put_link(t, arena_strf(&t->arena, "/sys/bus/pci/devices/%s", address),
+	         arena_strf(&t->arena, "../../..%s", at + strlen("/sys")));
+}
+
+/* One card behind the adapter's host bridge, the other one's on the other socket. */
+static void cards_near_and_far(struct rdma_test *x)
+{
+	const struct reading *r;
+
+	put(x->tree[0], "/node.json",
+	    "{\"cards\":[{\"model\":\"h100-sxm5-80gb\",\"pci\":\"0000:18:00.0\"}]}");
+	for (int e = 0; e < 2; e++) {
+		put(x->tree[e], "/sys/module/nvidia_peermem/version", "550.54.15\n");
+		put_pci(x->tree[e], "17", "0000:17:00.0", "0\n");
+		put_pci(x->tree[e], e ? "98" : "17", "0000:18:00.0", e ? "1\n" : "0\n");
+	}
+	company_run(x->c);
+	r = expect(x, "rdma_gpu_write_gbps", PAIR, OUTCOME_MEASURED, NULL);
+	assert_non_null(strstr(r->params, "\"0000:18:00.0, PHB\""));
+	assert_non_null(strstr(r->params, "\"0000:18:00.0, SYS\""));
+	r = expect(x, "rdma_write_gbps", PAIR, OUTCOME_MEASURED, NULL);
+	assert_null(strstr(r->params, "_card\""));
+}
+
 static void memory_of_cards_by_peermem(void **state)
 {
 	(void)state;
@@ -103,12 +132,19 @@ static void a_wrong_byte_between_cards(void **state)
 	on_cards(a_byte_of_a_card);
 }
 
+static void how_far_a_card_is(void **state)
+{
+	(void)state;
+	on_cards(cards_near_and_far);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_of_cards_by_peermem),
 		cmocka_unit_test(no_gpudirect_names_node_and_part),
 		cmocka_unit_test(a_wrong_byte_between_cards),
+		cmocka_unit_test(how_far_a_card_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,8 @@ static const char *const members[FAULTS] = {
 	[FAULT_NCCL_ABSENT] = "rank",
 	[FAULT_NCCL_SLOW] = "mode factor",
 	[FAULT_SLOW_NIC] = "nic factor mode",
+	[FAULT_LOSSY_PATH] = "to factor count",
+	[FAULT_INCAST] = "factor",
 };
 
 enum form { INT, LONG, REAL, BOOL, WORD };
@@ -98,6 +100,7 @@ static const struct {
 	PLACE("field", WORD, word2),
 	PLACE("reason", WORD, word2),
 	PLACE("value", WORD, text),
+	PLACE("to", WORD, text),
 #undef PLACE
 };
 

@@ -422,14 +422,21 @@ static void apply_hardware_faults(struct card *card)
 
 static void read_nics(const cJSON *root)
 {
-	static const char *const known[] = {"count", "gbps", NULL};
+	static const char *const known[] = {"count", "gbps", "roce", "mtu", "leaf", "uplink", NULL};
 	const cJSON *nics = json_get(root, "nics");
 
 	check_members(nics, "nics", known);
 	node.nics = (int)json_number(nics, "count", 0);
 	node.nic_gbps = json_number(nics, "gbps", 200);
+	node.nic_roce = json_bool(nics, "roce", false);
+	node.nic_mtu = (int)json_number(nics, "mtu", 4096);
+	node.uplink = json_number(nics, "uplink", 1);
+	copy_text(node.leaf, sizeof(node.leaf), json_string(nics, "leaf", ""));
 	if (node.nics < 0 || node.nics > MAX_CARDS || !(node.nic_gbps > 0))
 		node_bad("nics: up to %d of a rate above zero", MAX_CARDS);
+	if (node.nic_mtu < 256 || node.nic_mtu > 4096 || node.nic_mtu & (node.nic_mtu - 1) ||
+	    !(node.uplink > 0))
+		node_bad("nics: an MTU of 256, 512 … 4096, an uplink above zero");
 }
 
 static void load_file(const char *path)

@@ -144,7 +144,9 @@ struct card {
 	X(NCCL_WRONG, "nccl_wrong")                                                                \
 	X(NCCL_ABSENT, "nccl_absent")                                                              \
 	X(NCCL_SLOW, "nccl_slow")                                                                  \
-	X(SLOW_NIC, "slow_nic")
+	X(SLOW_NIC, "slow_nic")                                                                    \
+	X(LOSSY_PATH, "lossy_path")                                                                \
+	X(INCAST, "incast")
 
 enum fault_kind {
 #define X(name, text) FAULT_##name,
@@ -183,6 +185,10 @@ struct node {
 	double flag_ns, chase_local_ns, chase_peer_ns, collective_ns;
 	int nics; /* RDMA adapters; 0: none, and other nodes are reached at any rate */
 	double nic_gbps;
+	bool nic_roce; /* Ethernet; else InfiniBand */
+	int nic_mtu;   /* bytes of payload in a packet */
+	char leaf[32]; /* the switch they are on … */
+	double uplink; /* … and the share of a NIC's rate that leaves it */
 	bool nvswitch, p2p;
 	int links[MAX_CARDS][MAX_CARDS]; /* between two cards without a switch */
 	uint64_t seed;

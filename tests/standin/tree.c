@@ -78,6 +78,22 @@ static void put_card(const struct card *card)
 	put(folder, "max_link_width", "%d\n", card->pcie_max_width);
 }
 
+/* 10.x.y.z by what the node and the adapter are called, or one of the port. */
+static void put_gid(const char *folder, int nic)
+{
+	uint64_t n = hash64(content_digest(node.cards[0].is.uuid, sizeof(node.cards[0].is.uuid)),
+	                    (uint64_t)nic);
+	unsigned a = (unsigned)(n & 0xff), b = (unsigned)(n >> 8 & 0xffff);
+
+	if (node.nic_roce)
+		put(folder, "gids/0", "0000:0000:0000:0000:0000:ffff:0a%02x:%04x\n", a, b);
+	else
+		put(folder, "gids/0", "fe80:0000:0000:0000:0000:%04x:0000:%04x\n", b, a + 1);
+	put(folder, "gid_attrs/types/0", node.nic_roce ? "RoCE v2\n" : "IB/RoCE v1\n");
+	if (node.nic_roce)
+		put(folder, "gid_attrs/ndevs/0", "eth%d\n", nic);
+}
+
 /* An adapter beside each card. */
 static void put_nic(int nic)
 {
@@ -93,7 +109,9 @@ static void put_nic(int nic)
 	put(folder, "state", "4: ACTIVE\n");
 	put(folder, "phys_state", "5: LinkUp\n");
 	put(folder, "rate", "%g Gb/sec (4X HDR)\n", gbps);
-	put(folder, "link_layer", "InfiniBand\n");
+	put(folder, "link_layer", node.nic_roce ? "Ethernet\n" : "InfiniBand\n");
+	put_gid(folder, nic);
+	put(folder, "hw_counters/out_of_sequence", "0\n");
 	snprintf(link, sizeof(link), "%s/sys/class/infiniband/mlx5_%d", root, nic);
 	make_folders(link);
 	snprintf(folder, sizeof(folder), "../..%s", device);

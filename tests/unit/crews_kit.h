@@ -185,6 +185,11 @@ static const char *name_of(int node)
 	return names[node];
 }
 
+static inline void say_line(void *arg, const char *text)
+{
+	print(arg, text, false);
+}
+
 static inline struct desk *desk_open(int nodes)
 {
 	struct desk *d = calloc(1, sizeof(*d));
@@ -217,6 +222,7 @@ static inline struct desk *desk_open(int nodes)
 	l->count = nodes;
 	l->members = arena_array(&l->arena, (size_t)nodes, sizeof(*l->members));
 	l->keeper = (struct keeper){.save = store, .arg = d};
+	l->voice = (struct voice){.tell = say_line, .arg = d, .count = nodes};
 	l->stage = LEAD_CREWS;
 	l->phase = 2; /* pairs */
 	for (int i = 0; i < nodes; i++) {
@@ -230,6 +236,7 @@ static inline void desk_close(struct desk *d)
 {
 	crews_close(&d->l);
 	keeper_end(&d->l.keeper, NULL);
+	voice_release(&d->l.voice);
 	for (int i = 0; i < d->n_sent; i++)
 		free(d->sent[i].text);
 	str_release(&d->lines);

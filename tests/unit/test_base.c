@@ -187,6 +187,18 @@ static void times_go_both_ways(void **state)
 	assert_false(time_parse_utc("2025-13-02T03:04:05Z", &wall));
 	assert_false(time_parse_utc("2025-12-02 03:04:05", &wall));
 	assert_false(time_parse_utc("", &wall));
+	assert_true(time_parse_utc("2028-02-29T00:00:00Z", &wall));
+	assert_false(time_parse_utc("2026-02-29T00:00:00Z", &wall));
+	assert_false(time_parse_utc("2026-02-30T00:00:00Z", &wall));
+	assert_false(time_parse_utc("2100-02-29T00:00:00Z", &wall));
+	assert_false(time_parse_utc("2026-04-31T00:00:00Z", &wall));
+	assert_false(time_parse_utc("2026-04-00T00:00:00Z", &wall));
+	assert_true(time_parse_utc("2261-12-31T23:59:59.999Z", &wall) && wall > 0);
+	assert_false(time_parse_utc("2262-01-01T00:00:00Z", &wall));
+	assert_false(time_parse_utc("9999-12-31T23:59:59Z", &wall));
+	assert_false(time_parse_utc("1969-12-31T23:59:59Z", &wall));
+	assert_false(time_parse_zoned("2026-02-30T00:00:00+08:00", &wall));
+	assert_false(time_parse_zoned("2300-01-01T00:00Z", &wall));
 	str_release(&s);
 }
 

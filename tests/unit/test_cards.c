@@ -106,8 +106,11 @@ static void bands(void **state)
 	assert_banded("good-sxm4-80gb", SPEED_H("0.8", TWO), 294.5, "pass", NULL);
 	/* 20 % short of a healthy card fails. */
 	assert_banded("good-sxm4-80gb", SPEED_H("0.8", TWO), 320 * 0.8, "fail", NULL);
-	/* One source warns and never fails. */
-	assert_banded("good-sxm4-80gb", SPEED_H("0.8", "\"a\""), 1, "warn", "few_sources");
+	/* One source fails what nothing but a fault explains, below 192; no source never does. */
+	assert_banded("good-sxm4-80gb", SPEED_H("0.8", "\"a\""), 191.9, "fail", NULL);
+	assert_banded("good-sxm4-80gb", SPEED_H("0.8", "\"a\""), 192.1, "warn", "few_sources");
+	assert_banded("good-sxm4-80gb", SPEED_H("0.8", "\"a\""), 271.9, "warn", "few_sources");
+	assert_banded("good-sxm4-80gb", SPEED_H("0.8", ""), 1, "warn", "few_sources");
 	assert_banded("good-sxm4-80gb", SPEED_H("0.8", "\"a\""), 300, "pass", NULL);
 	/* An unverified row: at best and at worst a warning. */
 	assert_banded("vague", SPEED_H("0.8", TWO), 1, "warn", "identity_unproven");

@@ -5,6 +5,13 @@
 #include "assay/probe.h"
 
 static const struct metric *tables[64];
+static const struct metric of_evidence[] = {
+#define EVIDENCE(name, unit, better, subject, formula)                                             \
+	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_EVIDENCE, formula},
+#include "bench/evidence.def"
+#undef EVIDENCE
+	{0},
+};
 static const struct metric planned[] = {
 #define PLANNED(name, unit, better, subject, backend, formula)                                     \
 	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_##backend, formula},
@@ -107,7 +114,8 @@ int main(void)
 		cmocka_unit_test(sums),
 	};
 
-	for (int i = 0; probe_table[i] && i < 63; i++)
-		tables[i] = probe_table[i]->metrics;
+	tables[0] = of_evidence;
+	for (int i = 0; probe_table[i] && i < 62; i++)
+		tables[i + 1] = probe_table[i]->metrics;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,6 @@ static struct {
 	int init_answers; /* 802 so many times */
 	cu_result init_then;
 	int cards;
-	int in_progress;
-	nccl_result nccl_then;
 	int64_t now;
 	int open;  /* descriptors of cublasLt not given back */
 	int found; /* algorithms */
@@ -144,13 +142,6 @@ static void a_slow_fabric_is_waited_for(void **state)
 	assert_says("CUDA_VISIBLE_DEVICES");
 }
 
-static nccl_result async_error(nccl_comm comm, nccl_result *error)
-{
-	(void)comm;
-	*error = fake.in_progress-- > 0 ? NCCL_IN_PROGRESS : fake.nccl_then;
-	return NCCL_OK;
-}
-
 static const char *nccl_error_string(nccl_result result)
 {
 	(void)result;
@@ -163,27 +154,17 @@ static const char *last_error(nccl_comm comm)
 	return "Bootstrap : no socket interface found";
 }
 
-static void a_rank_that_never_comes_costs_its_deadline(void **state)
+static void a_rank_that_is_lost_is_told(void **state)
 {
 	nccl_config config = nccl_config_make();
 
 	(void)state;
 	assert_int_equal(config.size, 24);
 	assert_int_equal(config.blocking, 0);
-	nccl.call.async_error = async_error;
 	nccl.call.error_string = nccl_error_string;
 	nccl.call.last_error = last_error;
-	fake.in_progress = 30;
-	assert_int_equal(
-		nccl_wait(&nccl, NULL, &fake_clock, NS_PER_S, "ncclCommInitRankConfig", &err),
-		ST_OK);
-	fake.in_progress = 1 << 30;
-	assert_int_equal(nccl_wait(&nccl, NULL, &fake_clock, fake.now + NS_PER_S, "ncclX", &err),
-	                 ST_TIMEOUT);
-	assert_says("deadline");
-	fake.in_progress = 0;
-	fake.nccl_then = NCCL_REMOTE_ERROR;
-	assert_int_equal(nccl_wait(&nccl, NULL, &fake_clock, NS_PER_S, "ncclX", &err), ST_IO);
+	assert_int_equal(nccl_check(&nccl, NULL, NCCL_IN_PROGRESS, "ncclX", &err), ST_OK);
+	assert_int_equal(nccl_check(&nccl, NULL, NCCL_REMOTE_ERROR, "ncclX", &err), ST_IO);
 	assert_int_equal(nccl.fault->outcome, OUTCOME_FAILED);
 	assert_says("another rank ended or was lost (6) NCCL says: Bootstrap");
 }
@@ -462,12 +443,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(cuda_errors_say_what_to_do),
-		TEST(a_slow_fabric_is_waited_for),
-		TEST(a_rank_that_never_comes_costs_its_deadline),
-		TEST(cards_are_found_by_uuid_and_address),
-		TEST(refused_code_says_why),
-		TEST(fp8_takes_a_plan),
+		TEST(cuda_errors_say_what_to_do),  TEST(a_slow_fabric_is_waited_for),
+		TEST(a_rank_that_is_lost_is_told), TEST(cards_are_found_by_uuid_and_address),
+		TEST(refused_code_says_why),       TEST(fp8_takes_a_plan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ static struct identity node(const char *host, const char *boot)
 {
 	return (struct identity){.host = host,
 	                         .version = "1",
+	                         .options = "--nodes 4\n--budget quick\n",
 	                         .machine_id = boot,
 	                         .boot_id = boot,
 	                         .cards = no_cards};
@@ -67,6 +68,75 @@ static void another_version_is_refused(void **state)
 	assert_non_null(strstr(r.refusal, "Assay 1"));
 	assert_non_null(strstr(r.refusal, "Assay 2"));
 	assert_non_null(strstr(r.refusal, "n2"));
+	arena_release(&arena);
+}
+
+static void other_options_are_refused(void **state)
+{
+	static const struct {
+		const char *options, *says;
+	} rows[] = {
+		{"--nodes 4\n--budget soak\n",
+	         "rank 0 on n1 (--budget quick) and rank 2 on n3 (--budget soak) were"},
+		{"--nodes 4\n",
+	         "rank 0 on n1 (--budget quick) and rank 2 on n3 (without --budget)"},
+		{"--nodes 4\n--budget quick\n--strict\n", "rank 0 on n1 (without --strict) and "
+	                                                  "rank 2 on n3 (--strict)"},
+		{"--budget quick\n--nodes 4\n", "(the same, in another order)"},
+		{"", "rank 2 on n3 (without --nodes)"},
+		{"nonsense", "nonsense"},
+	};
+	struct arena arena = {0};
+	const char *names[3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct identity ids[] = {node("n1", "b1"), node("n2", "b2"), node("n3", "b3")};
+		struct hello_result r;
+
+		ids[2].options = rows[i].options;
+		r = check(ids, 3, names, &arena);
+		assert_non_null(r.refusal);
+		if (!strstr(r.refusal, rows[i].says))
+			fail_msg("%s", r.refusal);
+		/* A rank that said nothing was not started otherwise. */
+		ids[2].host = NULL;
+		assert_null(check(ids, 3, names, &arena).refusal);
+	}
+	arena_release(&arena);
+}
+
+static int lines_with(const char *text, const char *word)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
+static void a_thousand_copies_are_said_in_few_lines(void **state)
+{
+	enum { N = 1000 };
+	struct arena arena = {0};
+	struct identity *ids = arena_array(&arena, N, sizeof(*ids));
+	const char **names = arena_array(&arena, N, sizeof(*names));
+	struct hello_result r;
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		ids[i] = node(i % 2 ? "node" : arena_strf(&arena, "n%d", i),
+		              arena_strf(&arena, "b%d", i));
+		ids[i].machine_id = "copied";
+	}
+	r = check(ids, N, names, &arena);
+	assert_null(r.refusal);
+	assert_int_equal(lines_with(r.notes, "same machine id"), 3);
+	assert_int_equal(lines_with(r.notes, "(and 996 more like that)"), 1);
+	assert_int_equal(lines_with(r.notes, "the same name, node"), 3);
+	assert_int_equal(lines_with(r.notes, "(and 496 more like that)"), 1);
+	assert_int_equal(lines_with(r.notes, "\n"), 7);
+	assert_string_equal(names[999], "node-999");
 	arena_release(&arena);
 }
 
@@ -181,7 +251,7 @@ static void a_node_reads_and_tells_itself(void **state)
 	           "Model: \t\t NVIDIA\nGPU UUID: \t GPU-1b2c\nVideo BIOS: \t ??\n");
 	write_text(tmpf("%s/proc/driver/nvidia/gpus/0000:2a:00.0/information", root),
 	           "GPU UUID: \t GPU-?\?\?-?\n");
-	identity_read(&id, &arena, root, "n1", "0.1");
+	identity_read(&id, &arena, root, "n1", "0.1", "--nodes 2\n");
 	assert_string_equal(id.machine_id, "abc");
 	assert_string_equal(id.boot_id, "def");
 	assert_int_equal(id.n_cards, 2);
@@ -194,6 +264,7 @@ static void a_node_reads_and_tells_itself(void **state)
 	json_release(&doc);
 	assert_string_equal(back.host, "n1");
 	assert_string_equal(back.version, "0.1");
+	assert_string_equal(back.options, "--nodes 2\n");
 	assert_int_equal(back.n_cards, 2);
 	/* A driver that does not know the UUID yet writes question marks. */
 	assert_true(strcmp(back.cards[0], "GPU-1b2c") == 0 ||
@@ -211,6 +282,8 @@ int main(void)
 		cmocka_unit_test(different_nodes_keep_their_names),
 		cmocka_unit_test(two_ranks_on_one_node_are_refused),
 		cmocka_unit_test(another_version_is_refused),
+		cmocka_unit_test(other_options_are_refused),
+		cmocka_unit_test(a_thousand_copies_are_said_in_few_lines),
 		cmocka_unit_test(a_card_that_two_have_is_refused),
 		cmocka_unit_test(containers_clones_and_namesakes_are_said),
 		cmocka_unit_test(who_said_nothing_has_a_name_too),

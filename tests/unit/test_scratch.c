@@ -208,6 +208,37 @@ static void names_and_places_that_are_none_are_refused(void **state)
 	str_release(&dir);
 }
 
+/* On a shared place somebody who saw the number of the run may be there before us. */
+static void directories_of_others_are_refused(void **state)
+{
+	static const char *const theirs[] = {".assay-run2", ".assay-run2/n1"};
+	struct place p;
+	struct str dir = {0};
+	int lock;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* needs another user */
+	place_make(&p);
+	for (int i = 0; i < 2; i++) {
+		struct error err = {0};
+		const char *path = tmpf("%s/%s", p.dir, theirs[i]);
+
+		assert_int_equal(dir_make(path, NULL), ST_OK);
+		assert_int_equal(chmod(path, 0777), 0);
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(scratch_make(p.dir, "run2", "n1", &dir, &lock, &err), ST_EXISTS);
+		assert_int_equal(lock, -1);
+		assert_non_null(strstr(str_text(&err.text), "belongs to another user"));
+		error_release(&err);
+		/* Empty, it is ours to remove. */
+		assert_false(exists(tmpf("%s/.assay-run2", p.dir)));
+	}
+	assert_int_equal(remove_path(p.scratch.data, NULL), ST_OK);
+	place_end(&p);
+	str_release(&dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_neighbours_directory_and_a_stray_file_stay),
 		cmocka_unit_test(a_directory_without_lock_is_swept_only_when_empty),
 		cmocka_unit_test(names_and_places_that_are_none_are_refused),
+		cmocka_unit_test(directories_of_others_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* Tickets, moments with their zones, and the tables of how long to watch. */
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+
 #include "service/moment.h"
 #include "service/support.h"
 #include "service/tickets.h"
@@ -68,6 +70,9 @@ static void moments_carry_their_zone(void **state)
 	assert_int_equal(moment_parse("2027-02-29T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2100-02-29T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2026-13-01T00:00Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("2262-01-01T00:00Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("9999-12-31T23:59Z", &ns), MOMENT_NO_DAY);
+	assert_int_equal(moment_parse("0000-01-01T00:00Z", &ns), MOMENT_NO_DAY);
 	assert_int_equal(moment_parse("2026-12-02T03:04:05", &ns), MOMENT_NO_ZONE);
 	assert_int_equal(moment_parse("2026-12-02", &ns), MOMENT_FORM);
 	assert_int_equal(moment_parse("2026-12-02T25:04:05Z", &ns), MOMENT_FORM);
@@ -234,6 +239,51 @@ static void what_is_refused(void **state)
 	            "without ticket_id");
 }
 
+/* The same ticket as other programs write it. */
+static void files_of_other_programs(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} files[] = {
+#define FILE_OF(text) {text, sizeof(text) - 1}
+		FILE_OF("ticket_id;opened_utc;first_human_utc\nA;2026-12-02T01:00:00Z;\n"),
+		FILE_OF("ticket_id\topened_utc\tfirst_human_utc\nA\t2026-12-02T01:00:00Z\t\n"),
+		FILE_OF("\xef\xbb\xbfticket_id,opened_utc,first_human_utc\r\n"
+	                "A,2026-12-02T01:00:00Z,\r\n"),
+		FILE_OF("ticket_id,opened_utc,first_human_utc,cause\n"
+	                "A,2026-12-02T01:00:00Z,,\"two\nlines\"\n"),
+		/* "A", and a cause in GBK. */
+		FILE_OF("ticket_id,opened_utc,first_human_utc,cause\n"
+	                "A,2026-12-02T01:00:00Z,,\xb9\xca\xd5\xcf\n"),
+	};
+	static const char ascii[] = "ticket_id,opened_utc,first_human_utc\n"
+				    "A,2026-12-02T01:00:00Z,\n";
+	const struct ticket_options options = {.limit_min = 30};
+	struct str utf16 = {0};
+	char file[256];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/tickets.csv", dir);
+	str_addn(&utf16, "\xff\xfe", 2);
+	for (const char *p = ascii; *p; p++)
+		str_addn(&utf16, (const char[]){*p, 0}, 2);
+	for (size_t i = 0; i <= sizeof(files) / sizeof(*files); i++) {
+		bool last = i == sizeof(files) / sizeof(*files);
+		const char *text = last ? utf16.data : files[i].text;
+		struct error err = {0};
+
+		assert_int_equal(file_write(file, text, last ? utf16.len : files[i].len, &err),
+		                 ST_OK);
+		if (tickets_read(&t, file, &options, TICKET_NO_TIME, &err) != ST_OK)
+			fail_msg("%zu: %s", i, str_text(&err.text));
+		assert_int_equal(t.count, 1);
+		assert_string_equal(t.list[0].id, "A");
+		tickets_release(&t);
+	}
+	str_release(&utf16);
+}
+
 static void joined_with_outages(void **state)
 {
 	struct made_log log = log_begin("w");
@@ -280,6 +330,7 @@ int main(void)
 		TEST(typed_times_are_stated_only),
 		TEST(hours_of_the_day),
 		TEST(what_is_refused),
+		TEST(files_of_other_programs),
 		TEST(joined_with_outages),
 	};
 

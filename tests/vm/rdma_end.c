@@ -3,9 +3,8 @@
  *
  *	rdma_end 0|1 ADDRESS PORT [NAME=VALUE...]
  *
- * 0 listens there, is the first of the pair and prints; 1 connects. Lines are
- * metric, subject, outcome, value or "-", reason code or "-", text, params. */
-#include "tests/probes/probe_harness.h"
+ * 0 listens there, is the first of the pair and prints; 1 connects. */
+#include "tests/vm/print_readings.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -73,21 +72,6 @@ static int meet(int rank, const char *address, int port)
 	return peer;
 }
 
-static void print(const struct reading *r)
-{
-	struct str value = {0};
-
-	str_add(&value, "-");
-	if (r->value_kind == VALUE_NUMBER) {
-		str_clear(&value);
-		str_addf(&value, "%.9g", r->value);
-	}
-	printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r->metric, r->subject.id, outcome_name(r->outcome),
-	       value.data, r->reason.code ? r->reason.code : "-",
-	       r->reason.text ? r->reason.text : "-", r->params ? r->params : "{}");
-	str_release(&value);
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const nodes[] = {"node0", "node1"};
@@ -120,8 +104,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	harness_run(&h, ST_OK);
-	for (int i = 0; i < h.n_readings; i++)
-		print(&h.readings[i]);
+	print_readings(&h);
 	harness_release(&h);
 	return 0;
 }

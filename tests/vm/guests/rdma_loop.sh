@@ -14,6 +14,12 @@ pair() {
 
 whole() { pair whole; }
 
+# All four at once over one device: what they carry says nothing, that they do does.
+patterns() {
+	timeout -s KILL 60 "$PATTERNS_FOUR" transport=rdma devices=rxe0 senders=3 qps=1 size=4096 depth=16 \
+		seconds=0.2 ramp_s=0.05 silence_s=10 >patterns 2>patterns.err
+}
+
 for part in ${*:-whole}; do
 	$part
 done

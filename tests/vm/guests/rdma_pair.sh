@@ -22,6 +22,19 @@ came() { [ "$(packets)" -gt "$1" ]; }
 
 clean() { pair clean; }
 
+# The second says that its GIDs are of the older RoCE: soft-RoCE has the newer one alone.
+type() {
+	local at
+	echo "IB/RoCE v1" >/run/older
+	for at in /sys/class/infiniband/rxe0/ports/1/gid_attrs/types/[01]; do
+		second mount --bind /run/older "$at"
+	done
+	pair type
+	for at in /sys/class/infiniband/rxe0/ports/1/gid_attrs/types/[01]; do
+		second umount "$at"
+	done
+}
+
 # The second has link-local addresses only.
 family() {
 	second ip addr flush dev rail0 scope global
@@ -61,6 +74,6 @@ down() {
 	pair down seconds=4
 }
 
-for part in ${*:-clean family mtu loss slow down}; do
+for part in ${*:-clean type family mtu loss slow down}; do
 	$part
 done

@@ -1,0 +1,87 @@
+/* Texts between the children of the patterns, by way of the coordinator and not over
+ * what is measured. Each has its kind and the number of its step, so that a late one is
+ * not taken for an answer; what is in them comes from other machines and is believed
+ * only as far as it can be. */
+#include "patterns.h"
+
+#include <string.h>
+
+void patterns_blame_list(struct probe_ctx *ctx, struct net_fault *fault, enum outcome why,
+                         enum msg id, const char *const *args)
+{
+	if (fault->reason.code)
+		return;
+	fault->outcome = why;
+	reason_set_list(ctx, &fault->reason, id, args);
+}
+
+void patterns_text_begin(struct patterns_text *t, const char *kind, int step)
+{
+	*t = (struct patterns_text){0};
+	t->j = json_writer(&t->text, 0);
+	json_object_begin(&t->j, NULL);
+	json_put_string(&t->j, "kind", kind);
+	json_put_int(&t->j, "step", step);
+}
+
+enum status patterns_text_send(struct probe_ctx *ctx, int to, struct patterns_text *t)
+{
+	enum status st;
+
+	json_object_end(&t->j);
+	st = t->text.len > PEER_TEXT_MAX ? ST_RANGE : ctx->send_text(ctx, to, str_text(&t->text));
+	str_release(&t->text);
+	return st;
+}
+
+enum status patterns_text_recv(struct probe_ctx *ctx, int from, const char *kind, int step,
+                               double seconds, struct json_doc *doc)
+{
+	const char *text;
+	enum status st = ctx->recv_text(ctx, from, seconds > 0 ? seconds : 0, &text);
+
+	if (st != ST_OK)
+		return st;
+	if (json_parse(doc, "text", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
+		return ST_PARSE;
+	/* Without a kind: any. */
+	if ((!kind || strcmp(json_string(doc->root, "kind", ""), kind) == 0) &&
+	    (step < 0 || json_number(doc->root, "step", -1) == step))
+		return ST_OK;
+	json_release(doc);
+	return ST_PARSE;
+}
+
+void patterns_put_fault(struct json_out *j, const struct net_fault *fault)
+{
+	if (!fault->reason.code)
+		return;
+	json_object_begin(j, "fault");
+	json_put_string(j, "outcome", outcome_name(fault->outcome));
+	json_put_string(j, "code", fault->reason.code);
+	json_array_begin(j, "args");
+	for (int i = 0; i < fault->reason.n_args; i++)
+		json_put_string(j, NULL, fault->reason.args[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void patterns_read_fault(struct probe_ctx *ctx, const cJSON *o, struct net_fault *fault)
+{
+	const cJSON *told = json_get(o, "fault"), *args = json_get(told, "args"), *arg;
+	const char **list = arena_array(
+		ctx->arena, (size_t)(args ? cJSON_GetArraySize(args) : 0) + 1, sizeof(*list));
+	enum outcome outcome;
+	enum msg id;
+	int n = 0;
+
+	if (!told || !outcome_parse(json_string(told, "outcome", ""), &outcome) ||
+	    outcome == OUTCOME_MEASURED || !msg_parse(json_string(told, "code", ""), &id))
+		return;
+	cJSON_ArrayForEach(arg, args)
+	{
+		if (cJSON_IsString(arg))
+			list[n++] = arg->valuestring;
+	}
+	patterns_blame_list(ctx, fault, outcome, id, list);
+}

@@ -1,0 +1,18 @@
+/* Orders and answers between the processes of a probe that runs on several nodes: one
+ * JSON object a message. What comes is from another machine: each probe believes nothing
+ * in it that cannot be. */
+#ifndef ASSAY_BENCH_TALK_H
+#define ASSAY_BENCH_TALK_H
+
+#include "assay/probe.h"
+#include "base/json.h"
+
+/* Ends the object, sends it and releases its text. */
+enum status talk_send(struct probe_ctx *ctx, int to, struct json_out *j);
+/* The next message of `from`, for `seconds`, at least a glance; ST_PARSE: no JSON. The
+ * document is the caller's on ST_OK. */
+enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc);
+/* A text of the message, kept in the arena, or NULL. */
+const char *talk_text(struct arena *arena, const cJSON *o, const char *key);
+
+#endif
