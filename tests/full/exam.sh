@@ -4,7 +4,7 @@
 build=$(cd "$(dirname "$ASSAY")" && pwd)
 [ -x "$build/tests/exam/make_run" ] || skip "not built: make_run"
 [ "$(id -u)" = 0 ] || skip "needs root for hosts of its own"
-expect 0 "$source_dir/scripts/exam" --build "$build" --drawn 1000 --mutate all
+expect 0 "$source_dir/scripts/exam" --build "$build" --full --drawn 1000 --mutate all
 printf '%s\n' "$out" | grep -v '^pass'
 prints "false alarms 0 of"
 # Other clean nodes than those of every day.
