@@ -6,21 +6,12 @@
 #include "base/json.h"
 #include "base/msg.h"
 #include "frameworks_nodes.h"
+#include "talk.h"
 
 #define RANKS_MOST   (1 << 24)
 #define WORKERS_MOST 4096
 
 static const char *const step_names[FWN_STEPS] = {"ready", "reach", "run", "stop", "over"};
-
-static enum status send_and_release(struct probe_ctx *ctx, int to, struct json_out *j)
-{
-	enum status st;
-
-	json_object_end(j);
-	st = ctx->send_text(ctx, to, j->out->data);
-	str_release(j->out);
-	return st;
-}
 
 /* A whole number from least to most, else -1. */
 static int whole(const cJSON *root, const char *key, int least, int most)
@@ -54,7 +45,7 @@ enum status fwn_send_order(struct probe_ctx *ctx, int to, const struct fwn_order
 		json_put_bool(&j, "off", o->off);
 		json_put_number(&j, "seconds", o->seconds);
 	}
-	return send_and_release(ctx, to, &j);
+	return talk_send(ctx, to, &j);
 }
 
 static bool read_run(struct arena *arena, const cJSON *root, struct fwn_order *o)
@@ -91,14 +82,11 @@ static bool read_order(struct arena *arena, const cJSON *root, struct fwn_order 
 enum status fwn_recv_order(struct probe_ctx *ctx, double seconds, struct fwn_order *o)
 {
 	struct json_doc doc;
-	const char *text;
-	enum status st = ctx->recv_text(ctx, 0, seconds, &text);
+	enum status st = talk_receive(ctx, 0, seconds, &doc);
 	bool read;
 
 	if (st != ST_OK)
 		return st;
-	if (json_parse(&doc, "order", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
-		return ST_PARSE;
 	read = read_order(ctx->arena, doc.root, o);
 	json_release(&doc);
 	return read ? ST_OK : ST_PARSE;
@@ -126,12 +114,7 @@ enum status fwn_send_answer(struct probe_ctx *ctx, const struct fwn_answer *a)
 	for (int i = 0; i < a->n_reached; i++)
 		json_put_string(&j, NULL, a->reached[i]);
 	json_array_end(&j);
-	return send_and_release(ctx, 0, &j);
-}
-
-static const char *kept(struct arena *arena, const cJSON *root, const char *key)
-{
-	return arena_str(arena, json_string(root, key, NULL));
+	return talk_send(ctx, 0, &j);
 }
 
 static bool read_reached(struct arena *arena, const cJSON *list, struct fwn_answer *a)
@@ -149,14 +132,14 @@ static bool read_reached(struct arena *arena, const cJSON *list, struct fwn_answ
 
 static bool read_answer(struct arena *arena, const cJSON *root, struct fwn_answer *a)
 {
-	*a = (struct fwn_answer){.why = kept(arena, root, "why"),
+	*a = (struct fwn_answer){.why = talk_text(arena, root, "why"),
 	                         .waited = json_bool(root, "waited", false),
 	                         .cuda = json_bool(root, "cuda", false),
 	                         .workers = whole(root, "workers", 0, WORKERS_MOST),
-	                         .version = kept(arena, root, "version"),
-	                         .python = kept(arena, root, "python"),
-	                         .engine = kept(arena, root, "engine"),
-	                         .engine_found = kept(arena, root, "engine_found"),
+	                         .version = talk_text(arena, root, "version"),
+	                         .python = talk_text(arena, root, "python"),
+	                         .engine = talk_text(arena, root, "engine"),
+	                         .engine_found = talk_text(arena, root, "engine_found"),
 	                         .engine_on = json_bool(root, "engine_on", false)};
 	return outcome_parse(json_string(root, "outcome", ""), &a->outcome) &&
 	       (a->outcome == OUTCOME_MEASURED || a->why) && a->workers >= 0 &&
@@ -166,21 +149,20 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct fwn_answe
 bool fwn_recv_answer(struct probe_ctx *ctx, int from, double seconds, struct fwn_answer *a)
 {
 	struct json_doc doc;
-	const char *text = NULL;
-	enum status st = ctx->recv_text(ctx, from, seconds, &text);
+	enum status st = talk_receive(ctx, from, seconds, &doc);
 	bool read = false;
 
 	if (st == ST_TIMEOUT)
 		return false;
-	if (st == ST_OK &&
-	    json_parse(&doc, "answer", text, strlen(text), JSON_STRICT, NULL) == ST_OK) {
+	if (st == ST_OK) {
 		read = read_answer(ctx->arena, doc.root, a);
 		json_release(&doc);
 	}
 	if (!read)
 		*a = (struct fwn_answer){
 			.outcome = OUTCOME_NOT_MEASURED,
-			.why = arena_str(ctx->arena, say(st == ST_OK ? MSG_training_garbled
-		                                                     : MSG_training_silent))};
+			.why = arena_str(ctx->arena,
+		                         say(st == ST_OK || st == ST_PARSE ? MSG_training_garbled
+		                                                           : MSG_training_silent))};
 	return true;
 }

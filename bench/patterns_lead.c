@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* Of texts on their way, beyond what a step may take. */
-#define SLACK_S 3
+#define SLACK_S 1.5
 
 struct step {
 	enum pattern pattern;

@@ -53,6 +53,8 @@ static enum status unknown(const struct claims *c, const struct statement *s, st
 	struct arena arena = {0};
 	enum status st;
 
+	if (!s->line) /* an offer's */
+		return error_set(err, ST_PARSE, MSG_offer_metric, c->statements.name, s->wanted);
 	known = arena_array(&arena, (size_t)c->words.n_quantities + 1, sizeof(*known));
 	for (int i = 0; i < c->words.n_quantities; i++)
 		known[i] = c->words.quantities[i].name;
@@ -67,6 +69,9 @@ static enum status check_unit(const struct claims *c, const struct statement *s,
 {
 	if (!s->named || s->scaled || s->figure.bound == BOUND_WORDS)
 		return ST_OK;
+	if (!s->line)
+		return error_set(err, ST_PARSE, MSG_offer_unit, c->statements.name, s->wanted,
+		                 s->quantity->unit);
 	return error_set(err, ST_PARSE, MSG_claim_unit, c->statements.name,
 	                 tmpf("%lld", (long long)s->line), s->unit, s->quantity->name,
 	                 s->quantity->unit);

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/evidence_cost.h"
 #include "run/archive.h"
+#include "run/line.h"
 #include "service/heartbeat.h"
 
 #define KEPT_VERSION 1
@@ -86,20 +87,19 @@ static const char *copy_name(struct keeper *k, const char *value)
 	return name;
 }
 
-static int is_log(const struct dirent *entry)
+/* Of a folder: the logs of a watch, or the record of another run. */
+static int is_evidence(const struct dirent *entry)
 {
-	/* Of a run that was imported, what it takes to read it again. */
-	return str_ends(entry->d_name, HEARTBEAT_ENDING) ||
-	       strcmp(entry->d_name, "run.json") == 0 ||
-	       strcmp(entry->d_name, "readings.jsonl") == 0;
+	return str_ends(entry->d_name, HEARTBEAT_ENDING) || strcmp(entry->d_name, RUN_FILE) == 0 ||
+	       strcmp(entry->d_name, JOURNAL_FILE) == 0;
 }
 
-static enum status copy_logs(const char *from, const char *to, struct error *err)
+static enum status copy_folder(const char *from, const char *to, struct error *err)
 {
 	struct dirent **names;
 	struct str source = {0}, copy = {0};
 	enum status st = dir_make(to, err);
-	int n = st == ST_OK ? scandir(from, &names, is_log, alphasort) : 0;
+	int n = st == ST_OK ? scandir(from, &names, is_evidence, alphasort) : 0;
 
 	if (n < 0)
 		return error_errno(err, from, errno);
@@ -142,7 +142,7 @@ static enum status keep_one(struct keeper *k, const char *option, const char *va
 		return error_errno(err, value, errno);
 	name = copy_name(k, value);
 	path_join(&copy, k->folder.data, name);
-	st = S_ISDIR(info.st_mode) ? copy_logs(value, copy.data, err)
+	st = S_ISDIR(info.st_mode) ? copy_folder(value, copy.data, err)
 	                           : copy_file(value, copy.data, err);
 	if (st == ST_OK)
 		put_option(k, option, value, arena_strf(&k->arena, "%s/%s", EVIDENCE_FOLDER, name));
@@ -315,28 +315,48 @@ static enum status replay(struct options *o, struct rundir *run, const struct js
 	return ST_OK;
 }
 
-/* Every file that was kept was used, as it was kept; and is named as it was given. */
-static enum status check_files(struct evidence_file *used, int n, const struct rundir *run,
+/* Both lists have nearly one order: the next is a good guess. */
+static const struct evidence_file *used_as(const struct evidence_file *used, int n, int *next,
+                                           const struct rundir *run, const char *name)
+{
+	for (int k = 0; k < n; k++) {
+		int i = (*next + k) % n;
+
+		if (strcmp(used[i].file + strlen(run->path) + 1, name) != 0)
+			continue;
+		*next = i + 1;
+		return &used[i];
+	}
+	return NULL;
+}
+
+/* Every file that was kept is as it was, and nothing else was used. */
+static enum status check_files(const struct evidence_file *used, int n, const struct rundir *run,
                                const struct json_doc *doc, struct error *err)
 {
 	const cJSON *files = json_get(doc->root, "files"), *f;
-	size_t below = strlen(run->path) + 1;
+	enum status st = ST_OK;
+	int known = 0, next = 0;
 
-	if (cJSON_GetArraySize(files) != n)
-		return error_set(err, ST_CORRUPT, MSG_evidence_altered, EVIDENCE_FOLDER);
 	cJSON_ArrayForEach(f, files)
 	{
 		const char *name = json_string(f, "name", "");
-		int i = 0;
+		const struct evidence_file *u = used_as(used, n, &next, run, name);
+		char hex[SHA256_HEX] = "";
+		int64_t bytes;
 
-		while (i < n && strcmp(used[i].file + below, name) != 0)
-			i++;
-		if (i == n || strcmp(used[i].sha256, json_string(f, "sha256", "")) != 0)
-			return error_set(err, ST_CORRUPT, MSG_evidence_altered, name);
+		if (st == ST_OK && !u && is_within(name))
+			st = evidence_digest(tmpf("%s/%s", run->path, name), hex, &bytes, err);
+		if (st == ST_OK && strcmp(u ? u->sha256 : hex, json_string(f, "sha256", "")) != 0)
+			st = error_set(err, ST_CORRUPT, MSG_evidence_altered, name);
+		known += u != NULL;
 	}
-	return ST_OK;
+	if (st == ST_OK && known != n)
+		st = error_set(err, ST_CORRUPT, MSG_evidence_altered, EVIDENCE_FOLDER);
+	return st;
 }
 
+/* As it was given, not as the copy is called. */
 static void name_as_given(struct evidence_file *used, int n, struct rundir *run,
                           const struct json_doc *doc)
 {

@@ -21,7 +21,7 @@
 enum status evidence_keep(const char *dir, const struct options *options, struct error *err);
 
 /* evidence_take by what is kept with the run; nothing where nothing is. ST_CORRUPT: a file is
- * not the one that was kept, or is missing. */
+ * not the one that was kept. */
 enum status evidence_take_kept(struct rundir *run, const char *config_dir,
                                const struct evidence_file **files, int *n, struct error *err);
 

@@ -89,6 +89,7 @@ static void take_copy(struct report *p, const struct reading *r)
 
 static enum status read_run(struct report *p, const char *path, struct error *err)
 {
+	static const char *const parts[] = {"run.json", "readings.jsonl"};
 	struct str file = {0};
 	struct rundir run;
 	int64_t imported = 0;
@@ -105,10 +106,10 @@ static enum status read_run(struct report *p, const char *path, struct error *er
 		st = error_set(err, ST_USAGE, MSG_vendor_report_run, path);
 	else if (run.state == JOURNAL_ALTERED)
 		st = error_set(err, ST_CORRUPT, MSG_path_error, path, run.trouble);
-	if (st == ST_OK)
-		st = evidence_note_file(
-			p->e, "vendor report",
-			arena_str(p->e->arena, path_join(&file, path, "readings.jsonl")), err);
+	for (int i = 0; i < 2 && st == ST_OK; i++)
+		st = evidence_note_file(p->e, "vendor report",
+		                        arena_str(p->e->arena, path_join(&file, path, parts[i])),
+		                        err);
 	rundir_close(&run);
 	str_release(&file);
 	return st;

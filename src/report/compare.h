@@ -47,6 +47,7 @@ struct compare_row {
 struct compare_words {
 	const char *name;
 	const char **texts; /* of each column; NULL: it has none */
+	bool digest;        /* shown to people only where runs differ in it */
 };
 
 struct compare_column {

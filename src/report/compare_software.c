@@ -38,9 +38,12 @@ static struct compare_words *words_of(struct comparison *c, const char *name)
 	return row;
 }
 
-static void take(struct comparison *c, const char *name, struct str *text)
+static void take(struct comparison *c, const char *name, struct str *text, bool digest)
 {
-	words_of(c, name)->texts[c->n_columns] = arena_str(c->arena, str_text(text));
+	struct compare_words *row = words_of(c, name);
+
+	row->texts[c->n_columns] = arena_str(c->arena, str_text(text));
+	row->digest = digest;
 	str_clear(text);
 }
 
@@ -54,18 +57,18 @@ void compare_take_software(struct comparison *c, const struct scorecard *card)
 	for (int i = 0; i < r.n; i++) {
 		const struct readiness_row *row = &r.rows[i];
 
-		if (!row->tells)
+		if (!row->tells && !row->digest)
 			continue;
 		/* That all nodes of a run agree need not be said for each figure. */
 		if (row->alike == row->nodes)
 			str_add(&text, row->text);
 		else
 			readiness_words(&text, row);
-		take(c, row->name, &text);
+		take(c, row->name, &text, row->digest);
 	}
 	if (card->gated) {
 		gated_words(&text, card->gated);
-		take(c, GATE_NAME, &text);
+		take(c, GATE_NAME, &text, false);
 	}
 	str_release(&text);
 	arena_release(&arena);
@@ -84,6 +87,11 @@ static bool tells(const struct comparison *c, const struct compare_words *row)
 		first = first ? first : row->texts[k];
 	}
 	return false;
+}
+
+static bool is_shown(const struct comparison *c, const struct compare_words *row)
+{
+	return !row->digest || tells(c, row);
 }
 
 /* --- showing ------------------------------------------------------------------------------- */
@@ -136,6 +144,8 @@ void compare_software_markdown(struct str *out, const struct comparison *c)
 		str_add(out, "| --- ");
 	str_add(out, "|\n");
 	for (int i = 0; i < c->n_words; i++) {
+		if (!is_shown(c, &c->words[i]))
+			continue;
 		markdown_cell(out, c->words[i].name);
 		for (int k = 0; k < c->n_columns; k++)
 			markdown_cell(out, c->words[i].texts[k]);
@@ -167,6 +177,8 @@ void compare_software_html(struct str *out, const struct comparison *c)
 		html_text(out, "th", c->columns[k].name);
 	str_add(out, "</tr></thead><tbody>\n");
 	for (int i = 0; i < c->n_words; i++) {
+		if (!is_shown(c, &c->words[i]))
+			continue;
 		str_add(out, "<tr>");
 		html_text(out, "td", c->words[i].name);
 		for (int k = 0; k < c->n_columns; k++)
@@ -217,7 +229,7 @@ void compare_software_junit(struct str *out, const struct comparison *c, int col
 	for (int i = 0; i < c->n_words; i++) {
 		const char *text = c->words[i].texts[column];
 
-		if (!text)
+		if (!text || !is_shown(c, &c->words[i]))
 			continue;
 		str_add(out, "    <testcase classname=\"software\" name=\"");
 		markup_text(out, c->words[i].name);
@@ -232,6 +244,6 @@ int compare_software_count(const struct comparison *c, int column)
 	int n = 0;
 
 	for (int i = 0; i < c->n_words; i++)
-		n += c->words[i].texts[column] != NULL;
+		n += c->words[i].texts[column] && is_shown(c, &c->words[i]);
 	return n;
 }

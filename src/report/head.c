@@ -112,9 +112,13 @@ static const char *kind_said(const char *kind)
 	static const struct {
 		const char *kind;
 		enum msg name;
-	} kinds[] = {{"quote", MSG_kind_quote},     {"bill", MSG_kind_bill},
-	             {"usage log", MSG_kind_usage}, {"watch", MSG_kind_watch},
-	             {"causes", MSG_kind_causes},   {"tickets", MSG_kind_tickets}};
+	} kinds[] = {{"quote", MSG_kind_quote},
+	             {"bill", MSG_kind_bill},
+	             {"usage log", MSG_kind_usage},
+	             {"watch", MSG_kind_watch},
+	             {"vendor report", MSG_kind_vendor_report},
+	             {"causes", MSG_kind_causes},
+	             {"tickets", MSG_kind_tickets}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)

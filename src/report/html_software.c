@@ -25,8 +25,11 @@ static void software(struct html *h, const struct readiness *r)
 
 	html_note(h, msg_format(MSG_html_software_note));
 	html_table_begin(h, &t);
-	for (int i = 0; i < r->n; i++)
-		draw(h, &r->rows[i]);
+	/* What tells something first: most of a run that left jobs out does not. */
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < r->n; i++)
+			if (r->rows[i].tells == (pass == 0))
+				draw(h, &r->rows[i]);
 	html_table_end(h);
 }
 

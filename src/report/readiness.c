@@ -153,7 +153,8 @@ static struct readiness_row row_of(struct arena *arena, const struct gathered *g
 	for (int i = 0; i < g->n; i++)
 		row.measured = row.measured || (strcmp(g->texts[i], row.text) == 0 &&
 		                                g->readings[i]->outcome == OUTCOME_MEASURED);
-	row.tells = row.alike < row.nodes || (row.measured && !is_digest(row.text));
+	row.digest = row.measured && is_digest(row.text);
+	row.tells = row.alike < row.nodes || (row.measured && !row.digest);
 	return row;
 }
 

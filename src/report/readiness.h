@@ -14,6 +14,7 @@ struct readiness_row {
 	int alike, nodes;   /* how many say it; of how many */
 	const char *others; /* "2.5 (n003); …" */
 	bool measured;      /* by most */
+	bool digest;        /* words for programs alone: worth a look only where they differ */
 	bool tells;         /* for people: not a digest that all have alike, or nothing */
 };
 

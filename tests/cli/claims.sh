@@ -90,6 +90,11 @@ done
 expect 0 "$ASSAY" claims guide-class-1 --run "$tmp/run" --csv - && prints "card,confirmed,card_model"
 expect 0 "$ASSAY" claims "$source_dir/configs/offers/guide-class-1.json" --run "$tmp/run" --csv -
 
+printf '{"v": 1, "name": "o", "figures": [{"metric": "gemm_fp16_tflopz", "unit": "TFLOP/s", "value": 1}]}' >"$tmp/o.json"
+expect 3 "$ASSAY" claims "$tmp/o.json"; says '"gemm_fp16_tflopz" is no metric' && one_line
+printf '{"v": 1, "name": "o", "figures": [{"metric": "membw_copy_gbs", "unit": "us", "value": 1}]}' >"$tmp/o.json"
+expect 3 "$ASSAY" claims "$tmp/o.json"; says 'membw_copy_gbs is given in GB/s' && one_line
+
 # Forms of files, and what cannot be read.
 table 'a,卡间延迟,us,≤5,,v,,,,' 'b,"card-to-card latency
 on ""two"" lines",us,<=5,,v,,,,'

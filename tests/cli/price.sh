@@ -68,6 +68,18 @@ expect 3 "$ASSAY" score "$tmp/a" --vendor-report "$tmp/nothing"; says "nothing"
 printf '{"node": "v1", "nccl-bw/allreduce_8388608_busbw:0": 200}\n' >"$tmp/results-summary.jsonl"
 same "$(judged --vendor-report "$tmp/results-summary.jsonl" 2>/dev/null)" "stated_only not_measured"
 
+# Kept with the run: judged and priced without the originals, and compared by that price.
+report "$rate"
+cp -r "$tmp/a" "$tmp/kept"
+expect 2 "$ASSAY" score "$tmp/kept" --profile thousand-card --quote "$tmp/q.json" --vendor-report "$tmp/theirs" \
+	--vendor-report "$tmp/results-summary.jsonl" --params 7B --tokens 140B --keep-evidence
+mv "$tmp/q.json" "$tmp/q.away" && mv "$tmp/theirs" "$tmp/theirs.away"
+expect 0 "$ASSAY" report "$tmp/kept" --profile thousand-card --terminal --json "$tmp/kept.out"
+prints "a card-hour is 12.3 CNY, by the quote" && prints "1e9 tokens of a model of 7B"
+grep -q '"paper_none"' "$tmp/kept.out" && fail "the kept report is forgotten"
+expect 0 "$ASSAY" compare "$tmp/kept" "$tmp/b" --csv - && prints "price_tflops_hour_cny"
+mv "$tmp/q.away" "$tmp/q.json"
+
 # Side by side: prices, the buyer's own model, and for which need.
 expect 0 "$ASSAY" compare "$tmp/a" "$tmp/b" --quote "a=$tmp/q.json" --quote "b=$tmp/half.json" --params 7B --tokens 140B \
 	--terminal --json "$tmp/c.json" --html "$tmp/c.html" --markdown "$tmp/c.md"

@@ -25,6 +25,19 @@ ln -s "$ASSAY" bin/assay
 ln -s "$source_dir/scripts" scripts
 make_journal=$(dirname "$ASSAY")/tests/perf/make_journal
 "$make_journal" 20 8 120 DIR >/dev/null && "$make_journal" 2 8 120 runs/vendor-x >/dev/null || fail "make_journal"
+cp -r runs/vendor-x runs/a
+cp -r runs/vendor-x runs/b
+# A month of one node at 200 an hour, as quoted.
+cat >offer.json <<'JSON'
+{"v": 1, "name": "q", "title": "Vendor X", "figures": [], "quote": {"currency": "CNY", "tax": "excluded",
+ "items": [{"item": "node", "match": ["gn8*"], "per": "hour", "price": "200", "gpus": 8}]}}
+JSON
+for f in quote qa qb; do cp offer.json $f.json; done
+printf '%s\n' BilledCost,BillingCurrency,ChargePeriodStart,ChargePeriodEnd,BillingPeriodStart,BillingPeriodEnd,InvoiceId,ChargeCategory,ServiceName,SkuId,ChargeDescription,ResourceId,PricingQuantity,PricingUnit \
+	128400.00,CNY,2024-10-01T00:00:00Z,2024-10-27T18:00:00Z,2024-10-01T00:00:00Z,2024-11-01T00:00:00Z,INV-7,Usage,compute,gn8.a100,,i-1,642,Hours >october.csv
+printf 'resource,start,end,state\ni-1,2024-10-01T00:00:00Z,2024-10-27T18:00:00Z,running\n' >starts.csv
+cp "$source_dir/configs/guide-claims.csv" offer.csv
+echo '{"node": "v1", "gemm-flops/fp16_tc_flops:0": 268000, "gemm-flops/fp16_tc_flops:1": 269000}' >report.json
 # A limit that no card keeps: something to waive.
 printf '%s\n' '{"v": 1, "name": "strict", "extends": "a100-sxm4-80gb",' \
 	'"rules": [{"id": "gemm-fp16", "fraction_of": {"of": "fp16_tensor_tflops", "min": 0.99}}]}' >strict.json
@@ -55,6 +68,7 @@ while IFS=$'\t' read -r code command more; do
 	command=${command//\/shared\/data/$tmp/shared/data}
 	command=${command//\/var\/lib\//$tmp/}
 	command=${command//n017/n00017}
+	command=${command//run .../run --dry-run}
 	case $command in
 	# All it would start, on 125 hosts.
 	scripts/cluster/launch*) command=${command/launch/launch --dry-run --launcher openmpi --assay $tmp/fake/assay} ;;
@@ -69,7 +83,7 @@ done <"$list"
 
 # --- commands, options and files it speaks of ------------------------------------------
 
-"$ASSAY" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' >known
+sed -n 's/^COMMAND(\(.*\))$/\1/p' "$source_dir/src/cli/commands.def" >known
 : >options
 while read -r command; do
 	grep -qE "^\| .*\`assay $command[ \`]" "$readme" || fail "assay $command is not in the table of commands"

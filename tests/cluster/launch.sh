@@ -2,7 +2,7 @@
 # verdict, with nothing left behind, whatever happens to hosts and launcher.
 . "$(dirname "$0")/lib.sh"
 start=$source_dir/scripts/cluster/launch
-few="--only inventory,jitter --budget quick --lost-after 4"
+few="--only inventory,jitter --budget quick --lost-after 5"
 assay=$(readlink -f "$ASSAY")
 
 # --- host files ------------------------------------------------------------------

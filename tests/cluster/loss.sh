@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # A rank that is well may have to wait for a processor.
-args="--only inventory,jitter --budget quick --set jitter.seconds=0.2 --lost-after 4"
+args="--only inventory,jitter --budget quick --set jitter.seconds=0.2 --lost-after 5"
 dir=$tmp/run
 
 # begin MPI VICTIM: a run that is in the phase of the cards, and stays there for it.

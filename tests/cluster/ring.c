@@ -23,7 +23,8 @@
 
 #define MAX_RANKS  64
 #define POLL_NS    (5 * NS_PER_MS)
-#define LOSS_NS    (3000 * NS_PER_MS)
+#define LOSS_NS    (2000 * NS_PER_MS)
+#define LOSS_BEATS 30 /* of each of the others meanwhile */
 #define LIMIT_NS   (60 * NS_PER_S)
 #define FLOOD_SIZE 200
 #define FLOOD_EACH 20000
@@ -32,6 +33,7 @@ struct state {
 	struct comm *comm;
 	int64_t got[MAX_RANKS]; /* messages of each rank */
 	int64_t heard[MAX_RANKS];
+	int since[MAX_RANKS][MAX_RANKS]; /* beats of the second since the last of the first */
 	bool lost[MAX_RANKS], bye[MAX_RANKS];
 	int64_t faults;
 	int64_t longest_ns; /* of all polls */
@@ -189,6 +191,10 @@ static void take_beat(void *arg, int from, const void *bytes, size_t len)
 		s->faults++;
 	s->heard[from] = clock_now(&clock_system);
 	s->got[from]++;
+	for (int i = 0; i < s->comm->size; i++) {
+		s->since[i][from]++;
+		s->since[from][i] = 0;
+	}
 	if (len == 3 && memcmp(bytes, "end", 3) == 0)
 		s->bye[from] = true;
 }
@@ -200,6 +206,18 @@ static void beat(struct state *s, const void *bytes, size_t len)
 			put(s, i, bytes, len);
 }
 
+/* Not for long, or the others have not said more either: then nobody gets his turn. */
+static bool is_waited_for(const struct state *s, int i, int64_t now)
+{
+	if (now - s->heard[i] <= LOSS_NS)
+		return true;
+	for (int k = 0; k < s->comm->size; k++)
+		if (k != i && k != s->comm->rank && !s->lost[k] && !s->bye[k] &&
+		    s->since[i][k] < LOSS_BEATS)
+			return true;
+	return false;
+}
+
 static bool watch(struct state *s)
 {
 	int64_t now = clock_now(&clock_system);
@@ -208,7 +226,7 @@ static bool watch(struct state *s)
 	for (int i = 0; i < s->comm->size; i++) {
 		if (i == s->comm->rank || s->lost[i] || s->bye[i])
 			continue;
-		if (now - s->heard[i] > LOSS_NS) {
+		if (!is_waited_for(s, i, now)) {
 			s->lost[i] = true;
 			s->comm->ops->forget(s->comm, i);
 		} else {
@@ -267,7 +285,7 @@ static void loss(struct state *s, int victim, int signal_number)
 		bool over = watch(s);
 
 		if (now >= next) {
-			next += 50 * NS_PER_MS;
+			next = now + 50 * NS_PER_MS;
 			beats++;
 			if (me == victim && beats == 20 && signal_number)
 				raise(signal_number);

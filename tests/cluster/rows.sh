@@ -46,7 +46,7 @@ done
 # It may be over before the blow falls: then once more.
 for _ in 1 2 3; do
 	rm -rf "$dir"
-	launch openmpi run --nodes $count --out "$dir" --only group --budget quick --lost-after 4 \
+	launch openmpi run --nodes $count --out "$dir" --only group --budget quick --lost-after 5 \
 		$(printf -- '--set group.%s ' seconds=3 bytes=64K silence_s=60 meet_s=60)
 	until_line "$tmp/err" "group: 4 nodes together"
 	kill -9 "$(rank_on 2)"

@@ -22,7 +22,8 @@ const char *fuzz_file(const uint8_t *data, size_t len)
 	return path;
 }
 
-static char folder[] = "/tmp/assay-fuzz.XXXXXX";
+/* In memory where there is such a place: a file a run wears a disk. */
+static char folder[64];
 static char names[8][32];
 static int n_names;
 
@@ -39,11 +40,13 @@ static void remove_folder(void)
 
 const char *fuzz_named(const char *name, const void *data, size_t len)
 {
-	static char path[96];
+	static char path[128];
 	int known = 0;
 	FILE *f;
 
 	if (!n_names) {
+		snprintf(folder, sizeof(folder), "%s/assay-fuzz.XXXXXX",
+		         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 		if (!mkdtemp(folder))
 			abort();
 		atexit(remove_folder);

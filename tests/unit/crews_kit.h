@@ -66,6 +66,7 @@ static const struct metric rows_metrics[] = {
 	{"rows_wrong", "1", BETTER_LOWER, SUBJECT_CARD, BACKEND_ANY, ""},
 	{"rows_ms", "ms", BETTER_LOWER, SUBJECT_CARD, BACKEND_ANY, ""},
 	{"rows_all", "1", BETTER_LOWER, SUBJECT_CLUSTER, BACKEND_ANY, ""},
+	{"rows_gbps", "Gb/s", BETTER_HIGHER, SUBJECT_PAIR, BACKEND_ANY, ""},
 	{0},
 };
 static const struct probe rows_probe = {
@@ -160,7 +161,8 @@ static inline void on_reading(void *arg, const struct reading *r)
 {
 	struct desk *d = arg;
 
-	assert_string_equal(r->probe, "pair");
+	/* Figures of pairs, whoever asked for them. */
+	assert_int_equal(r->subject.kind, SUBJECT_PAIR);
 	d->heard++;
 }
 

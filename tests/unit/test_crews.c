@@ -286,8 +286,8 @@ static void a_lost_node_leaves_the_others_blameless(void **state)
 	assert_int_equal(cards_of(d, "n0", "rows_ms", "not_measured"), 1);
 	/* What belongs to all: that it broke is on record, and who broke it. */
 	assert_int_equal(cards_of(d, "n0", "rows_all", "lost"), 1);
-	assert_int_equal(count(&d->lines, "\n"), 5);
-	assert_int_equal(count(&d->lines, "n1 was lost in phase groups: silent"), 5);
+	assert_int_equal(count(&d->lines, "\n"), 6);
+	assert_int_equal(count(&d->lines, "n1 was lost in phase groups: silent"), 6);
 	/* One node alone is no company: it is not begun again. */
 	node_over(d, 0, order_to(d, 0)->text);
 	assert_false(crews_step(&d->l));
@@ -339,7 +339,7 @@ static void what_a_broken_child_did_not_ask_is_owed(void **state)
 	assert_int_equal(cards_of(d, "n2", "rows_wrong", "not_measured"), 1);
 	assert_int_equal(cards_of(d, "n2", "rows_ms", "not_measured"), 1);
 	assert_int_equal(lines_with(d, "rows_all", "\"failed\"", "on n0: it was ended by"), 1);
-	assert_int_equal(count(&d->lines, "on n0: it was ended by a signal"), 5);
+	assert_int_equal(count(&d->lines, "on n0: it was ended by a signal"), 6);
 	desk_close(d);
 }
 
@@ -352,6 +352,9 @@ static void a_broken_child_is_of_its_node(void **state)
 	assert_int_equal(cards_of(d, "n1", "rows_wrong", "timed_out"), 1);
 	assert_int_equal(cards_of(d, "n0", "rows_wrong", "not_measured"), 1);
 	assert_int_equal(cards_of(d, "n2", "rows_wrong", "not_measured"), 1);
+	/* Of pairs among them none is named: they did not fail. */
+	assert_int_equal(lines_with(d, "rows_gbps", "\"timed_out\"", "\"id\":\"*\""), 1);
+	assert_int_equal(lines_with(d, "rows_gbps", "\"timed_out\"", "\"ends\""), 0);
 	desk_close(d);
 }
 

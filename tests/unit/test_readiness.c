@@ -186,7 +186,7 @@ static void in_chinese_too(void **state)
 static void side_by_side(void **state)
 {
 	static const char *const text[] = {"software and gate", "2.6 (2 of 3 nodes)", "REGRESSED",
-	                                   "fw_pytorch_level", NULL};
+	                                   "fw_pytorch_level",  "fedcba9876543210",   NULL};
 	struct made *a = made(), *b = made();
 	struct arena arena = {0};
 	struct comparison c = {.arena = &arena};
@@ -196,8 +196,10 @@ static void side_by_side(void **state)
 	struct json_doc doc;
 
 	(void)state;
-	for (int i = 0; i < NODES; i++)
+	for (int i = 0; i < NODES; i++) {
 		b->reading[3 * i].text = "2.7";
+		b->reading[3 * i + 2].text = "fedcba9876543210";
+	}
 	b->card.gated = NULL;
 	compare_add_run(&c, &a->card, "a", &none);
 	compare_add_run(&c, &b->card, "b", &none);
@@ -209,9 +211,9 @@ static void side_by_side(void **state)
 	expect_in(&out, "markdown", (const char *const[]){"| sw\\_pytorch |", "2\\.7", NULL});
 	str_clear(&out);
 	compare_junit(&out, &c);
-	/* Each has two figures of its own kind; the first a gate's word besides. */
+	/* Each has three figures and a digest that differs; the first a gate's word too. */
 	expect_in(&out, "junit",
-	          (const char *const[]){"name=\"a\" tests=\"4\"", "name=\"b\" tests=\"3\"",
+	          (const char *const[]){"name=\"a\" tests=\"5\"", "name=\"b\" tests=\"4\"",
 	                                "classname=\"software\" name=\"gate\"", NULL});
 	str_clear(&out);
 	compare_csv(&out, &c);
