@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +17,21 @@ struct arena_block {
 	_Alignas(16) unsigned char data[];
 };
 
-#define ALIGN(n) (((n) + 15) & ~(size_t)15)
+#define BLOCK_MOST ((size_t)1 << 20)
+#define ALIGN(n)   (((n) + 15) & ~(size_t)15)
 
 static struct arena_block *arena_grow(struct arena *a, size_t need)
 {
 	size_t size = a->head ? a->head->size * 2 : 4096;
 	struct arena_block *b;
 
-	if (size > 1 << 20)
-		size = 1 << 20;
+	if (size > BLOCK_MOST)
+		size = BLOCK_MOST;
 	if (size < need)
 		size = need;
-	b = malloc(sizeof(*b) + size);
+	/* What is larger than a block has one of its own: pages that the kernel hands out
+	 * zeroed, and only when they are used. */
+	b = need > BLOCK_MOST ? calloc(1, sizeof(*b) + size) : malloc(sizeof(*b) + size);
 	if (!b)
 		die_nomem();
 	b->next = a->head;
@@ -40,16 +44,18 @@ static struct arena_block *arena_grow(struct arena *a, size_t need)
 void *arena_alloc(struct arena *a, size_t size)
 {
 	struct arena_block *b = a->head;
+	bool fresh;
 	void *p;
 
 	if (size > SIZE_MAX / 2)
 		die_nomem();
 	size = ALIGN(size ? size : 1);
-	if (!b || b->size - b->used < size)
+	fresh = !b || b->size - b->used < size;
+	if (fresh)
 		b = arena_grow(a, size);
 	p = b->data + b->used;
 	b->used += size;
-	return memset(p, 0, size);
+	return fresh && size > BLOCK_MOST ? p : memset(p, 0, size);
 }
 
 void *arena_array(struct arena *a, size_t count, size_t size)

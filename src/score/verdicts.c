@@ -102,6 +102,15 @@ static void place_findings(struct judging *j, const struct resolved *rr, struct 
 	}
 }
 
+/* Those from `first` on are placed: of a large cluster they need not stay twice. */
+static void drop_findings(struct judging *j, int64_t first)
+{
+	struct finding *kept = realloc(j->findings, (size_t)(first + 1) * sizeof(*j->findings));
+
+	if (kept)
+		j->findings = kept;
+}
+
 /* --- criteria --------------------------------------------------------------------- */
 
 static void add_to_criterion(struct criterion_result *c, const struct rule_result *r)
@@ -255,9 +264,10 @@ void verdicts_gather(struct judging *j, struct scorecard *card)
 	struct finding *out = arena_array(j->arena, (size_t)j->n_findings, sizeof(*out));
 
 	waivers_apply(j, card);
-	for (int i = 0; i < j->n_rules; i++) {
+	for (int i = j->n_rules - 1; i >= 0; i--) {
 		gather_rule(j, &j->rules[i], &results[i]);
 		place_findings(j, &j->rules[i], out);
+		drop_findings(j, j->rules[i].first);
 	}
 	card->rule_results = results;
 	card->n_rules = j->n_rules;

@@ -56,6 +56,36 @@ exam 0 --clean 0
 prints "skip  found: needs more"
 prints "detected and located 0 of 0"
 
+# Drawn figures: found where they are planted, and not where they are not.
+mkdir "$catalogue/generated"
+drawn() { printf '{"low": {"title": "t", "change": [{"metric": "gemm_bf16_tflops", "node": 1, "card": 0, "value": %s}], "expect": [{"rule": "gemm-bf16", "subject": "node1 card 0", "verdict": "fail"}], "verdict": "REJECT"%s}}\n' "$1" "${2:-}" >"$catalogue/generated/cards.json"; }
+drawn 200
+exam 0 --kind drawn --drawn 2 --cases "$tmp/cases"
+prints "detected and located 1 of 1, false alarms 0 of 3"
+[ "$(cut -f 1,2 "$tmp/cases" | tr '\t\n' ' ;')" = "2 drawn clusters pass;low pass;" ] || fail "cases: $(cat "$tmp/cases")"
+drawn 262
+exam 1 --kind drawn
+prints "no gemm-bf16 of node1 card 0: fail"
+prints "verdict ACCEPT, not REJECT"
+# The rule that it needs, and those that nothing of this catalogue needs.
+drawn 200
+exam 1 --kind drawn --mutate first
+prints "rule  gemm-bf16: low (REJECT becomes ACCEPT)"
+prints "rule  gemm-right: nothing: UNTESTED"
+prints "gemm-right is needed by no fault of the catalogue"
+prints "rules in turn: 1 leave a fault unnoticed"
+drawn '"fast"'
+exam 1 --kind drawn
+prints "not_measured"
+drawn 200 ', "node": "a100-8"'
+exam 3 --kind drawn
+says "unknown members node"
+put low "$node, $slow, \"expect\": [{\"rule\": \"gemm-fp16\", \"subject\": 1, \"verdict\": \"fail\"}], \"verdict\": \"REJECT\""
+drawn 200
+exam 3
+says "two faults low"
+rm -r "$catalogue/generated" "$catalogue/low.json"
+
 # A catalogue that is wrong, and options that are.
 put found "$node, $slow, \"expected\": []"
 exam 3

@@ -13,6 +13,9 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+import curves  # noqa: E402
+
 ASSAY, TREE = os.environ["ASSAY"], os.environ["TREE"]
 PAIRS = int(os.environ.get("PAIRS", "5"))
 REPEATS = min(3, PAIRS)
@@ -293,7 +296,15 @@ def watch():
             "(bars 1 %, 30 MB, at a beat in 10 s; with its probes)")
 
 
-for part in (start_time, dry_run, score, software, reports, watch, cluster, gemm, membw, fio):
+def growth():
+    """Curves over 10 to 10,000 nodes; one pair only, as in the suite of every day, takes none."""
+    if PAIRS == 1 and "growth" not in sys.argv[1:]:
+        return
+    lines.append(curves.curves(ASSAY, TREE, curves.SIZES[-1]))
+    print(lines[-1], flush=True)
+
+
+for part in (start_time, dry_run, score, software, reports, watch, cluster, gemm, membw, fio, growth):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         part()
 with open(os.path.join(TREE, "perf.txt"), "w") as f:
