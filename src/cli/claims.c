@@ -113,7 +113,6 @@ static enum status with_run(struct claims *c, const char *dir, const struct opti
 {
 	const char *config_dir = option_text(o, "config-dir", NULL);
 	const struct evidence_file *files;
-	const struct options *papers;
 	struct rundir run;
 	int n;
 	enum status st = rundir_open(&run, dir, RUNDIR_CHAIN, err);
@@ -125,7 +124,7 @@ static enum status with_run(struct claims *c, const char *dir, const struct opti
 		c->altered = arena_str(&c->arena, run.trouble);
 	c->run_cards = rates_cards(&run);
 	st = evidence_given(o) ? evidence_take(&run, o, config_dir, &files, &n, err)
-	                       : evidence_take_kept(&run, config_dir, &papers, &files, &n, err);
+	                       : evidence_take_kept(&run, config_dir, &files, &n, err);
 	if (st == ST_OK)
 		claims_against_run(c, &run);
 	rundir_close(&run);
