@@ -140,9 +140,10 @@ static void take_reading(struct slot *s, const char *line, size_t len)
 				s->emitted[reading_way(s->unit, &m[i], &r)][i] = true;
 		c->result->count[r.outcome]++;
 		card_names_learn(&c->cards, &r.subject);
-		store(c, s->unit, line, len);
+		/* Raw samples go to rank 0 by this view, before the line that names them. */
 		view(c,
 		     (struct coord_event){.kind = COORD_READING, .unit = s->unit, .reading = &r});
+		store(c, s->unit, line, len);
 	}
 	arena_release(&scratch);
 }

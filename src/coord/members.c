@@ -282,7 +282,7 @@ static void take_work(struct leader *l, struct member *m, const char *work)
 static void take_raw(struct leader *l, struct member *m, const char *text, size_t len)
 {
 	const char *end = memchr(text, '\n', len), *name = NULL;
-	struct str dir = {0};
+	struct str path = {0};
 	struct error err = {0};
 	size_t n;
 
@@ -296,14 +296,11 @@ static void take_raw(struct leader *l, struct member *m, const char *text, size_
 			return;
 	if (n == 0 || *name == '.')
 		return;
-	str_addf(&dir, "%s/raw/%s", l->o->dir, m->name);
-	if (dir_make(dir.data, &err) == ST_OK)
-		file_write(tmpf("%s/%.*s", dir.data, (int)n, name), end + 1,
-		           len - (size_t)(end + 1 - text), &err);
-	if (err.status)
+	str_addf(&path, "%s/raw/%s/%.*s", l->o->dir, m->name, (int)n, name);
+	if (!keeper_file(&l->keeper, path.data, end + 1, len - (size_t)(end + 1 - text), &err))
 		leader_say(l, str_text(&err.text));
 	error_release(&err);
-	str_release(&dir);
+	str_release(&path);
 }
 
 /* "asked theirs", both in ns of a wall clock. */

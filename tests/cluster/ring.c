@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "coord/comm.h"
 
 #define MAX_RANKS  64
@@ -269,6 +270,21 @@ static void tell_loss(const struct state *s, int victim)
 	str_release(&line);
 }
 
+/* mpiexec may end them all when the first one leaves: nobody does before all have told. */
+static bool all_told(const struct state *s)
+{
+	struct str text = {0};
+	int lines = 0;
+
+	if (!s->log)
+		return true;
+	if (file_read(&text, s->log, 1 << 20, NULL) == ST_OK)
+		for (size_t i = 0; i < text.len; i++)
+			lines += text.data[i] == '\n';
+	str_release(&text);
+	return lines >= s->comm->size - 1;
+}
+
 /* Beats with a load of 100 KB, so that something large is under way at death. */
 static void loss(struct state *s, int victim, int signal_number)
 {
@@ -305,6 +321,8 @@ static void loss(struct state *s, int victim, int signal_number)
 	for (int i = 0; i < 40; i++)
 		turn(s, take_beat);
 	tell_loss(s, victim);
+	while (!all_told(s) && clock_now(&clock_system) - start < LIMIT_NS)
+		turn(s, take_beat);
 	s->comm->ops->close(s->comm, false, 0, 0);
 	_exit(s->faults ? 1 : 0);
 }
