@@ -425,16 +425,6 @@ static double duration(struct probe_ctx *ctx)
 	return fw_has_cards(ctx) ? ctx->probe->seconds[ctx->budget] : cpu[ctx->budget];
 }
 
-static struct support supported(struct probe_ctx *ctx)
-{
-	struct support s = {.yes = !*ctx->sys_root && !ctx->lib_dir};
-
-	/* What runs here would say nothing of the machine that is played or recorded. */
-	if (!s.yes)
-		reason_set(ctx, &s.reason, MSG_fw_other_machine);
-	return s;
-}
-
 static const struct param params[] = {
 	{"python", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, NULL, MSG_help_fw_python},
 	{"python_s", PARAM_REAL, "s", {"10", "20", "60"}, 0.1, 600, NULL, MSG_help_fw_python_s},
@@ -476,6 +466,6 @@ const struct probe probe_frameworks = {
 	.extension_s = {0, 900, 2400},
 	.params = params,
 	.metrics = fw_metrics,
-	.supported = supported,
+	.supported = fw_supported,
 	.run = run,
 };

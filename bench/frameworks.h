@@ -60,6 +60,8 @@ void fw_pythons_find(struct fw_pythons *p, struct probe_ctx *ctx, const char *wa
 struct fw_line fw_pythons_lack(const struct fw_pythons *p);
 /* By the parameter `device`: auto is cards where the node has any. */
 bool fw_has_cards(struct probe_ctx *ctx);
+/* On this machine alone, not on one that is played or recorded. */
+struct support fw_supported(struct probe_ctx *ctx);
 
 /* --- a job (frameworks_line.c, frameworks_job.c) -------------------------------- */
 

@@ -201,3 +201,13 @@ bool fw_has_cards(struct probe_ctx *ctx)
 		return strcmp(device, "cuda") == 0;
 	return host_nvidia_read(ctx->arena, ctx->sys_root).n_cards > 0;
 }
+
+struct support fw_supported(struct probe_ctx *ctx)
+{
+	struct support s = {.yes = !*ctx->sys_root && !ctx->lib_dir};
+
+	/* What runs here would say nothing of the machine that is played or recorded. */
+	if (!s.yes)
+		reason_set(ctx, &s.reason, MSG_fw_other_machine);
+	return s;
+}

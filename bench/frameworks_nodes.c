@@ -449,15 +449,6 @@ static double duration(struct probe_ctx *ctx)
 	return fw_has_cards(ctx) ? ctx->probe->seconds[ctx->budget] : cpu[ctx->budget];
 }
 
-static struct support supported(struct probe_ctx *ctx)
-{
-	struct support s = {.yes = !*ctx->sys_root && !ctx->lib_dir};
-
-	if (!s.yes)
-		reason_set(ctx, &s.reason, MSG_fw_other_machine);
-	return s;
-}
-
 /* clang-format off */
 static const struct param params[] = {
 	{"python", PARAM_WORD, "", {"auto", "auto", "auto"}, 0, 0, NULL, MSG_help_fw_python},
@@ -489,6 +480,6 @@ const struct probe probe_frameworks_nodes = {
 	.extension_s = {150, 1500, 3600},
 	.params = params,
 	.metrics = fwn_metrics,
-	.supported = supported,
+	.supported = fw_supported,
 	.run = run,
 };

@@ -1,6 +1,5 @@
 /* Orders and answers as texts. A port, a rank or a size that cannot be is no order, and
  * an answer without its reason is none. */
-#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -12,14 +11,6 @@
 #define WORKERS_MOST 4096
 
 static const char *const step_names[FWN_STEPS] = {"ready", "reach", "run", "stop", "over"};
-
-/* A whole number from least to most, else -1. */
-static int whole(const cJSON *root, const char *key, int least, int most)
-{
-	double value = json_number(root, key, -1);
-
-	return value >= least && value <= most && value == floor(value) ? (int)value : -1;
-}
 
 /* --- orders ------------------------------------------------------------------------------ */
 
@@ -53,9 +44,9 @@ static bool read_run(struct arena *arena, const cJSON *root, struct fwn_order *o
 	struct net_address at;
 
 	o->address = arena_str(arena, json_string(root, "address", ""));
-	o->port = whole(root, "port", 1, 65535);
-	o->size = whole(root, "size", 2, RANKS_MOST);
-	o->first = whole(root, "first", 1, RANKS_MOST);
+	o->port = talk_whole(root, "port", 1, 65535);
+	o->size = talk_whole(root, "size", 2, RANKS_MOST);
+	o->first = talk_whole(root, "first", 1, RANKS_MOST);
 	o->brief = json_bool(root, "brief", false);
 	o->sums = json_bool(root, "sums", false);
 	o->off = json_bool(root, "off", false);
@@ -135,7 +126,7 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct fwn_answe
 	*a = (struct fwn_answer){.why = talk_text(arena, root, "why"),
 	                         .waited = json_bool(root, "waited", false),
 	                         .cuda = json_bool(root, "cuda", false),
-	                         .workers = whole(root, "workers", 0, WORKERS_MOST),
+	                         .workers = talk_whole(root, "workers", 0, WORKERS_MOST),
 	                         .version = talk_text(arena, root, "version"),
 	                         .python = talk_text(arena, root, "python"),
 	                         .engine = talk_text(arena, root, "engine"),

@@ -16,13 +16,13 @@
 /* Texts go by way of the first rank. */
 #define TEXT_S 2
 
-void net_blame_list(struct net *n, struct net_fault *fault, enum outcome why, enum msg id,
+void net_fault_list(struct probe_ctx *ctx, struct net_fault *fault, enum outcome why, enum msg id,
                     const char *const *args)
 {
 	if (fault->reason.code)
 		return;
 	fault->outcome = why;
-	reason_set_list(n->ctx, &fault->reason, id, args);
+	reason_set_list(ctx, &fault->reason, id, args);
 }
 
 int64_t net_until(const struct net *n, double seconds)

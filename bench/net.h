@@ -55,10 +55,17 @@ struct net {
 };
 
 /* A fault, unless there is one already. */
-#define net_blame(n, fault, why, id, ...)                                                          \
-	net_blame_list(n, fault, why, id, (const char *const[]){__VA_ARGS__, NULL})
-void net_blame_list(struct net *n, struct net_fault *fault, enum outcome why, enum msg id,
+#define net_blame(n, ...) net_fault_set((n)->ctx, __VA_ARGS__)
+#define net_fault_set(ctx, fault, why, id, ...)                                                    \
+	net_fault_list(ctx, fault, why, id, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+void net_fault_list(struct probe_ctx *ctx, struct net_fault *fault, enum outcome why, enum msg id,
                     const char *const *args);
+/* As the member "fault" of an object; none is none. */
+void net_fault_put(struct json_out *j, const struct net_fault *fault);
+/* That member of what came. False: none, or one that cannot be. Arguments are in the
+ * context's arena, their texts in `o`. */
+bool net_fault_read(struct probe_ctx *ctx, const cJSON *o, enum outcome *outcome, enum msg *id,
+                    const char *const **args);
 /* This many seconds from now, but no later than the probe's deadline. */
 int64_t net_until(const struct net *n, double seconds);
 

@@ -16,7 +16,7 @@
 
 /* --- the second to the first --------------------------------------------------------------- */
 
-static void put_fault(struct json_out *j, const struct net_fault *fault)
+void net_fault_put(struct json_out *j, const struct net_fault *fault)
 {
 	if (!fault->reason.code)
 		return;
@@ -33,7 +33,7 @@ static void put_fault(struct json_out *j, const struct net_fault *fault)
 static void put_flow(struct json_out *j, const struct net *n, const struct net_flow *f)
 {
 	json_object_begin(j, NULL);
-	put_fault(j, &f->fault);
+	net_fault_put(j, &f->fault);
 	json_put_number(j, "cpu_s", f->cpu_s[n->self]);
 	json_put_int(j, "retransmits", f->tcp.retransmits);
 	json_put_int(j, "mss", f->tcp.mss);
@@ -57,7 +57,7 @@ void net_tell(struct net *n)
 	const struct net_address *end = &n->ends[n->self];
 
 	json_object_begin(&j, NULL);
-	put_fault(&j, &n->trouble);
+	net_fault_put(&j, &n->trouble);
 	json_put_string(&j, "address", end->text);
 	json_put_string(&j, "interface", end->interface);
 	json_put_int(&j, "speed_mbps", end->speed_mbps);
@@ -73,28 +73,39 @@ void net_tell(struct net *n)
 
 /* --- the first hears ------------------------------------------------------------------------ */
 
-static void hear_fault(struct net *n, struct net_fault *fault, const cJSON *o)
+bool net_fault_read(struct probe_ctx *ctx, const cJSON *o, enum outcome *outcome, enum msg *id,
+                    const char *const **args)
 {
-	const cJSON *told = json_get(o, "fault"), *args = json_get(told, "args"), *arg;
-	const char **list = arena_array(
-		n->ctx->arena, (size_t)(args ? cJSON_GetArraySize(args) : 0) + 1, sizeof(*list));
-	enum outcome outcome;
-	enum msg id;
-	int count = 0;
+	const cJSON *told = json_get(o, "fault"), *list = json_get(told, "args"), *arg;
+	const char **texts = arena_array(
+		ctx->arena, (size_t)(list ? cJSON_GetArraySize(list) : 0) + 1, sizeof(*texts));
+	int n = 0;
 
-	if (!outcome_parse(json_string(told, "outcome", ""), &outcome) ||
-	    !msg_parse(json_string(told, "code", ""), &id))
-		return;
-	cJSON_ArrayForEach(arg, args)
+	if (!told || !outcome_parse(json_string(told, "outcome", ""), outcome) ||
+	    *outcome == OUTCOME_MEASURED || !msg_parse(json_string(told, "code", ""), id))
+		return false;
+	cJSON_ArrayForEach(arg, list)
 	{
 		if (cJSON_IsString(arg))
-			list[count++] = arg->valuestring;
+			texts[n++] = arg->valuestring;
 	}
+	*args = (const char *const *)texts;
+	return true;
+}
+
+static void hear_fault(struct net *n, struct net_fault *fault, const cJSON *o)
+{
+	const char *const *args;
+	enum outcome outcome;
+	enum msg id;
+
+	if (!net_fault_read(n->ctx, o, &outcome, &id, &args))
+		return;
 	/* Who lost the other mostly knows less than who was lost: theirs goes first,
 	 * unless it is just that. */
 	if (id != MSG_net_peer_gone)
 		fault->reason.code = NULL;
-	net_blame_list(n, fault, outcome, id, list);
+	net_fault_list(n->ctx, fault, outcome, id, args);
 }
 
 static void hear_points(struct net *n, struct net_flow *f, const cJSON *list)

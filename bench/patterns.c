@@ -152,8 +152,8 @@ static enum status lead(struct patterns_node *n)
 
 	l.leaf = arena_array(ctx->arena, (size_t)ctx->n_peers, sizeof(*l.leaf));
 	if (!read_leaves(&l, leaves))
-		patterns_blame(ctx, &l.trouble, OUTCOME_NOT_MEASURED, MSG_patterns_bad_leaves,
-		               leaves);
+		net_fault_set(ctx, &l.trouble, OUTCOME_NOT_MEASURED, MSG_patterns_bad_leaves,
+		              leaves);
 	else if (patterns_hear_all(&l) && choose_way(&l))
 		take_course(&c);
 	patterns_over(&l);
@@ -169,8 +169,8 @@ static enum status run(struct probe_ctx *ctx)
 	enum status st;
 
 	if (ctx->n_peers < PATTERNS_LEAST) {
-		patterns_blame(ctx, &few, OUTCOME_NOT_MEASURED, MSG_patterns_few,
-		               tmpf("%d", PATTERNS_LEAST));
+		net_fault_set(ctx, &few, OUTCOME_NOT_MEASURED, MSG_patterns_few,
+		              tmpf("%d", PATTERNS_LEAST));
 		return ctx->self_index == 0 ? patterns_say_none(ctx, &few) : ST_OK;
 	}
 	ctx->progress(ctx, STAGE_PREPARING, -1, MSG_doing_patterns_meet);

@@ -71,14 +71,8 @@ enum status patterns_text_send(struct probe_ctx *ctx, int to, struct patterns_te
  * is another one. The document is the caller's. */
 enum status patterns_text_recv(struct probe_ctx *ctx, int from, const char *kind, int step,
                                double seconds, struct json_doc *doc);
-/* A fault as a member; none is none. Read: unless there is one already. */
-void patterns_put_fault(struct json_out *j, const struct net_fault *fault);
+/* The fault in it, unless there is one already. */
 void patterns_read_fault(struct probe_ctx *ctx, const cJSON *o, struct net_fault *fault);
-void patterns_blame_list(struct probe_ctx *ctx, struct net_fault *fault, enum outcome why,
-                         enum msg id, const char *const *args);
-#define patterns_blame(ctx, fault, why, id, ...)                                                   \
-	patterns_blame_list(ctx, fault, why, id,                                                   \
-	                    (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* --- a node ------------------------------------------------------------------------------------ */
 

@@ -26,9 +26,9 @@ struct step {
 
 static void lose(struct patterns_lead *l, int node, enum status st)
 {
-	patterns_blame(l->ctx, &l->trouble, OUTCOME_NOT_MEASURED,
-	               st == ST_PARSE ? MSG_patterns_garbled : MSG_patterns_silent,
-	               l->ctx->peers[node]);
+	net_fault_set(l->ctx, &l->trouble, OUTCOME_NOT_MEASURED,
+	              st == ST_PARSE ? MSG_patterns_garbled : MSG_patterns_silent,
+	              l->ctx->peers[node]);
 }
 
 static void drop_text(struct step *s, int node)
@@ -108,8 +108,8 @@ static void take_hello(struct patterns_lead *l, int node, const cJSON *root)
 	if (fault.reason.code && !l->no_rdma.reason.code)
 		l->no_rdma = fault;
 	if (rails <= 0)
-		patterns_blame(l->ctx, &l->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_device,
-		               l->ctx->peers[node]);
+		net_fault_set(l->ctx, &l->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_device,
+		              l->ctx->peers[node]);
 	l->rails = rails < l->rails ? rails : l->rails;
 }
 
@@ -261,8 +261,8 @@ static void blame_broken(struct patterns_lead *l, const struct step *s, struct p
 	fault = &s->faults[s->broken];
 	if ((s->broken == f->from || s->broken == f->to) && !f->fault.reason.code)
 		f->fault = *fault;
-	patterns_blame(l->ctx, &f->fault, OUTCOME_NOT_MEASURED, MSG_patterns_broken,
-	               l->ctx->peers[s->broken], fault->reason.text);
+	net_fault_set(l->ctx, &f->fault, OUTCOME_NOT_MEASURED, MSG_patterns_broken,
+	              l->ctx->peers[s->broken], fault->reason.text);
 }
 
 /* `measured`: the texts are results. Of TCP the receiver counts, by verbs the sender. */
@@ -289,8 +289,8 @@ static void take_flow(struct patterns_lead *l, const struct step *s, int from, b
 	if (measured && ns > 0 && !f->fault.reason.code)
 		f->gbps = 8 * json_number(count, "bytes", 0) / ns;
 	if (isnan(f->gbps))
-		patterns_blame(l->ctx, &f->fault, OUTCOME_NOT_MEASURED, MSG_patterns_silent,
-		               l->ctx->peers[from]);
+		net_fault_set(l->ctx, &f->fault, OUTCOME_NOT_MEASURED, MSG_patterns_silent,
+		              l->ctx->peers[from]);
 }
 
 /* What was wrong with the data shows when all is over. */
@@ -339,7 +339,7 @@ static bool connect_all(struct patterns_lead *l, struct step *s)
 	patterns_connect(l->n, own.root);
 	json_release(&own);
 	patterns_text_begin(&t, "ready", l->n->step);
-	patterns_put_fault(&t.j, &l->n->fault);
+	net_fault_put(&t.j, &l->n->fault);
 	keep_own(l, s, &t);
 	return gather(l, s, "ready", 2 * l->n->silence_s + SLACK_S, false);
 }

@@ -9,21 +9,12 @@
 #include <string.h>
 
 #include "cards.h"
+#include "rdma.h"
 
 /* Beyond the time of measuring, for texts on their way. */
 #define SLACK_S 5
 
 /* --- what it has ------------------------------------------------------------------------ */
-
-static bool is_named(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == len && strncmp(at, name, len) == 0)
-			return true;
-	return false;
-}
 
 /* One active port a device; *some: there are devices, up or down. */
 static int choose_ports(struct patterns_node *n, const struct rdma_port *all, int count, bool *some)
@@ -33,7 +24,7 @@ static int choose_ports(struct patterns_node *n, const struct rdma_port *all, in
 
 	*some = false;
 	for (int i = 0; i < count; i++) {
-		if (n->devices ? !is_named(n->devices, all[i].device) : !all[i].pci)
+		if (n->devices ? !rdma_names(n->devices, all[i].device) : !all[i].pci)
 			continue;
 		*some = true;
 		if (!rdma_port_active(&all[i]) || all[i].gid.index < 0 || rails == PATTERNS_RAILS ||
@@ -55,21 +46,21 @@ static void look_for_rdma(struct patterns_node *n)
 	const struct rdma_port *all = rdma_ports_read(ctx->arena, ctx->sys_root, &count);
 
 	if (count < 0)
-		patterns_blame(ctx, &n->no_rdma, OUTCOME_NOT_MEASURED, MSG_host_unreadable,
-		               "/sys/class/infiniband");
+		net_fault_set(ctx, &n->no_rdma, OUTCOME_NOT_MEASURED, MSG_host_unreadable,
+		              "/sys/class/infiniband");
 	n->n_rails = choose_ports(n, all, count, &some);
 	if (!some && n->devices)
-		patterns_blame(ctx, &n->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_such, node,
-		               n->devices);
+		net_fault_set(ctx, &n->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_such, node,
+		              n->devices);
 	else if (!some)
-		patterns_blame(ctx, &n->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_device, node);
+		net_fault_set(ctx, &n->no_rdma, OUTCOME_UNSUPPORTED, MSG_rdma_no_device, node);
 	else if (n->n_rails == 0)
-		patterns_blame(ctx, &n->no_rdma, OUTCOME_FAILED, MSG_patterns_all_down, node);
+		net_fault_set(ctx, &n->no_rdma, OUTCOME_FAILED, MSG_patterns_all_down, node);
 	if (n->no_rdma.reason.code)
 		return;
 	if (verbs_open(&n->verbs, ctx->arena, ctx->lib_dir, &err) != ST_OK)
-		patterns_blame(ctx, &n->no_rdma, OUTCOME_NOT_MEASURED, MSG_rdma_no_library, node,
-		               str_text(&err.text));
+		net_fault_set(ctx, &n->no_rdma, OUTCOME_NOT_MEASURED, MSG_rdma_no_library, node,
+		              str_text(&err.text));
 	if (n->verbs.lib.standin) {
 		ctx->simulated = true;
 		n->clock = standin_clock(ctx, &n->verbs.lib);
@@ -150,7 +141,7 @@ void patterns_prepare(struct patterns_node *n, const cJSON *order)
 
 void patterns_put_offer(struct patterns_node *n, struct json_out *j)
 {
-	patterns_put_fault(j, &n->fault);
+	net_fault_put(j, &n->fault);
 	json_object_begin(j, "offer");
 	if (n->way == PATTERNS_RDMA)
 		patterns_rdma_put(n, j);
@@ -174,8 +165,8 @@ static void read_peer(struct patterns_node *n, struct patterns_peer *p, const cJ
 			r->address += (uint64_t)(1 + slot) * PATTERNS_REGION;
 		}
 	} else if (slot >= 0 && !net_offer_read(&p->offer, n->ctx->arena, o)) {
-		patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_garbled,
-		               n->ctx->peers[p->node]);
+		net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_garbled,
+		              n->ctx->peers[p->node]);
 	}
 }
 
@@ -222,13 +213,13 @@ static void put_peer(struct json_out *j, const char *key, const struct patterns_
 	json_put_int(j, "ns", p->ns);
 	json_put_int(j, "retransmits", p->retransmits);
 	json_put_number(j, "expected", p->expected);
-	patterns_put_fault(j, &p->fault);
+	net_fault_put(j, &p->fault);
 	json_object_end(j);
 }
 
 void patterns_put_result(struct patterns_node *n, struct json_out *j)
 {
-	patterns_put_fault(j, &n->fault);
+	net_fault_put(j, &n->fault);
 	if (n->sends)
 		put_peer(j, "out", &n->out);
 	json_array_begin(j, "in");
@@ -267,7 +258,7 @@ static enum status say_hello(struct patterns_node *n)
 	patterns_text_begin(&t, "hello", 0);
 	json_put_int(&t.j, "rails", n->no_rdma.reason.code ? 0 : n->n_rails);
 	json_put_bool(&t.j, "simulated", n->ctx->simulated);
-	patterns_put_fault(&t.j, &n->no_rdma);
+	net_fault_put(&t.j, &n->no_rdma);
 	return patterns_text_send(n->ctx, 0, &t);
 }
 
@@ -285,7 +276,7 @@ static enum status say_ready(struct patterns_node *n)
 	struct patterns_text t;
 
 	patterns_text_begin(&t, "ready", n->step);
-	patterns_put_fault(&t.j, &n->fault);
+	net_fault_put(&t.j, &n->fault);
 	return patterns_text_send(n->ctx, 0, &t);
 }
 

@@ -97,8 +97,8 @@ void patterns_rdma_prepare(struct patterns_node *n)
 	for (int i = 0; i < n->rails && st == ST_OK; i++)
 		st = make_lane(n, i, &err);
 	if (st != ST_OK)
-		patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_rdma_refused,
-		               own_name(n), str_text(&err.text));
+		net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_rdma_refused,
+		              own_name(n), str_text(&err.text));
 	error_release(&err);
 }
 
@@ -194,7 +194,7 @@ static bool fits(struct patterns_node *n, int rail, struct patterns_peer *p)
 	struct rdma_mismatch m = rdma_ends_compare(n->ctx->arena, ends);
 
 	if (m.found && m.fatal)
-		patterns_blame_list(n->ctx, &p->fault, OUTCOME_FAILED, m.id, m.args);
+		net_fault_list(n->ctx, &p->fault, OUTCOME_FAILED, m.id, m.args);
 	return !m.found || !m.fatal;
 }
 
@@ -243,8 +243,8 @@ static void connect_peer(struct patterns_node *n, struct patterns_peer *p, int f
 	p->expected = 0;
 	for (int i = 0; i < n->rails && st == ST_OK; i++) {
 		if (p->n_rails <= i || p->rails[i].n_qpn < n->qps) {
-			patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED,
-			               MSG_patterns_garbled, n->ctx->peers[p->node]);
+			net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_garbled,
+			              n->ctx->peers[p->node]);
 			return;
 		}
 		p->expected += expected_gbps(n, i, p, sends);
@@ -253,8 +253,8 @@ static void connect_peer(struct patterns_node *n, struct patterns_peer *p, int f
 			st = connect_rail(n, i, p, first, &err);
 	}
 	if (st != ST_OK)
-		patterns_blame(n->ctx, &p->fault, OUTCOME_FAILED, MSG_rdma_refused, own_name(n),
-		               str_text(&err.text));
+		net_fault_set(n->ctx, &p->fault, OUTCOME_FAILED, MSG_rdma_refused, own_name(n),
+		              str_text(&err.text));
 	error_release(&err);
 }
 
@@ -275,8 +275,8 @@ static bool well(const struct patterns_node *n)
 
 static void blame_call(struct patterns_node *n, int rail, const char *call, int errnum)
 {
-	patterns_blame(n->ctx, &n->out.fault, OUTCOME_FAILED, MSG_rdma_call, own_name(n),
-	               n->ports[rail].device, call, strerror(errnum));
+	net_fault_set(n->ctx, &n->out.fault, OUTCOME_FAILED, MSG_rdma_call, own_name(n),
+	              n->ports[rail].device, call, strerror(errnum));
 }
 
 static void blame_done(struct patterns_node *n, int rail, const struct verbs_done *done)
@@ -284,17 +284,17 @@ static void blame_done(struct patterns_node *n, int rail, const struct verbs_don
 	const struct verbs_cause *cause = verbs_cause(done->status);
 	const struct rdma_port *own = &n->ports[rail], *far = &n->out.rails[rail].at;
 
-	patterns_blame(n->ctx, &n->out.fault, cause->outcome, cause->why, own_name(n), own->device,
-	               n->ctx->peers[n->out.node], far->device,
-	               rdma_gid_text(n->ctx->arena, own->gid.raw),
-	               rdma_gid_text(n->ctx->arena, far->gid.raw), tmpf("%u", done->vendor));
+	net_fault_set(n->ctx, &n->out.fault, cause->outcome, cause->why, own_name(n), own->device,
+	              n->ctx->peers[n->out.node], far->device,
+	              rdma_gid_text(n->ctx->arena, own->gid.raw),
+	              rdma_gid_text(n->ctx->arena, far->gid.raw), tmpf("%u", done->vendor));
 }
 
 static void blame_silence(struct patterns_node *n)
 {
-	patterns_blame(n->ctx, &n->out.fault, OUTCOME_TIMED_OUT, MSG_rdma_stalled, own_name(n),
-	               n->ports[0].device, n->ctx->peers[n->out.node], n->out.rails[0].at.device,
-	               tmpf("%g", n->silence_s));
+	net_fault_set(n->ctx, &n->out.fault, OUTCOME_TIMED_OUT, MSG_rdma_stalled, own_name(n),
+	              n->ports[0].device, n->ctx->peers[n->out.node], n->out.rails[0].at.device,
+	              tmpf("%g", n->silence_s));
 }
 
 static void post(struct patterns_node *n, int rail, int qp)
@@ -448,9 +448,9 @@ static void check(struct patterns_node *n, int slot)
 		part.at = (char *)part.at + at;
 		wrong = rdma_check(&part, 0, bytes, n->seed + (uint64_t)p->node);
 		if (wrong != bytes)
-			patterns_blame(n->ctx, &p->fault, OUTCOME_FAILED, MSG_patterns_wrong,
-			               n->ctx->peers[p->node], own_name(n), n->ports[i].device,
-			               tmpf("%zu", wrong));
+			net_fault_set(n->ctx, &p->fault, OUTCOME_FAILED, MSG_patterns_wrong,
+			              n->ctx->peers[p->node], own_name(n), n->ports[i].device,
+			              tmpf("%zu", wrong));
 	}
 }
 

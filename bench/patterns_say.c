@@ -170,7 +170,7 @@ static void set_missing(struct say *s, struct reading *r, const char *parameter)
 {
 	struct net_fault fault = s->l->trouble;
 
-	patterns_blame(s->ctx, &fault, OUTCOME_NOT_MEASURED, MSG_patterns_not_tried, parameter);
+	net_fault_set(s->ctx, &fault, OUTCOME_NOT_MEASURED, MSG_patterns_not_tried, parameter);
 	set_fault(r, &fault);
 }
 
@@ -464,8 +464,8 @@ static void say_other(struct say *s)
 
 	if (s->l->way == PATTERNS_TCP)
 		why = s->l->no_rdma;
-	patterns_blame(s->ctx, &why, OUTCOME_NOT_MEASURED, MSG_patterns_other_way,
-	               s->l->way == PATTERNS_TCP ? "TCP" : "RDMA");
+	net_fault_set(s->ctx, &why, OUTCOME_NOT_MEASURED, MSG_patterns_other_way,
+	              s->l->way == PATTERNS_TCP ? "TCP" : "RDMA");
 	say_way(s, s->l->way == PATTERNS_TCP ? PATTERNS_RDMA : PATTERNS_TCP, &why);
 }
 

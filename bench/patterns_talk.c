@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-void patterns_blame_list(struct probe_ctx *ctx, struct net_fault *fault, enum outcome why,
-                         enum msg id, const char *const *args)
-{
-	if (fault->reason.code)
-		return;
-	fault->outcome = why;
-	reason_set_list(ctx, &fault->reason, id, args);
-}
-
 void patterns_text_begin(struct patterns_text *t, const char *kind, int step)
 {
 	*t = (struct patterns_text){0};
@@ -52,36 +43,12 @@ enum status patterns_text_recv(struct probe_ctx *ctx, int from, const char *kind
 	return ST_PARSE;
 }
 
-void patterns_put_fault(struct json_out *j, const struct net_fault *fault)
-{
-	if (!fault->reason.code)
-		return;
-	json_object_begin(j, "fault");
-	json_put_string(j, "outcome", outcome_name(fault->outcome));
-	json_put_string(j, "code", fault->reason.code);
-	json_array_begin(j, "args");
-	for (int i = 0; i < fault->reason.n_args; i++)
-		json_put_string(j, NULL, fault->reason.args[i]);
-	json_array_end(j);
-	json_object_end(j);
-}
-
 void patterns_read_fault(struct probe_ctx *ctx, const cJSON *o, struct net_fault *fault)
 {
-	const cJSON *told = json_get(o, "fault"), *args = json_get(told, "args"), *arg;
-	const char **list = arena_array(
-		ctx->arena, (size_t)(args ? cJSON_GetArraySize(args) : 0) + 1, sizeof(*list));
+	const char *const *args;
 	enum outcome outcome;
 	enum msg id;
-	int n = 0;
 
-	if (!told || !outcome_parse(json_string(told, "outcome", ""), &outcome) ||
-	    outcome == OUTCOME_MEASURED || !msg_parse(json_string(told, "code", ""), &id))
-		return;
-	cJSON_ArrayForEach(arg, args)
-	{
-		if (cJSON_IsString(arg))
-			list[n++] = arg->valuestring;
-	}
-	patterns_blame_list(ctx, fault, outcome, id, list);
+	if (net_fault_read(ctx, o, &outcome, &id, &args))
+		net_fault_list(ctx, fault, outcome, id, args);
 }

@@ -33,8 +33,8 @@ void patterns_tcp_prepare(struct patterns_node *n)
 	if (!failed && n->n_in && !net_offer_tokens(&n->offer))
 		failed = EAGAIN;
 	if (failed)
-		patterns_blame(ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_no_listen,
-		               ctx->peers[ctx->self_index], strerror(failed));
+		net_fault_set(ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_no_listen,
+		              ctx->peers[ctx->self_index], strerror(failed));
 }
 
 /* --- connecting -------------------------------------------------------------------------- */
@@ -80,9 +80,9 @@ static void connect_out(struct patterns_node *n)
 			net_tried_add(&tried, 0, &theirs->list[at], failed);
 	}
 	if (failed)
-		patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_net_no_peer,
-		               n->ctx->peers[n->ctx->self_index], n->ctx->peers[n->out.node],
-		               tried.len ? tried.data : strerror(failed));
+		net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_net_no_peer,
+		              n->ctx->peers[n->ctx->self_index], n->ctx->peers[n->out.node],
+		              tried.len ? tried.data : strerror(failed));
 	str_release(&tried);
 }
 
@@ -117,10 +117,10 @@ static void accept_in(struct patterns_node *n)
 			close(fd);
 	}
 	if (failed)
-		patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_not_met,
-		               n->ctx->peers[n->ctx->self_index], tmpf("%d", have),
-		               tmpf("%d", n->n_in * n->streams), tmpf("%d", n->n_in),
-		               strerror(failed));
+		net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_not_met,
+		              n->ctx->peers[n->ctx->self_index], tmpf("%d", have),
+		              tmpf("%d", n->n_in * n->streams), tmpf("%d", n->n_in),
+		              strerror(failed));
 }
 
 /* All connect before they look who came: the kernel takes connections in meanwhile. */
@@ -143,8 +143,8 @@ static void start(struct patterns_node *n)
 	if (n->sends && !failed)
 		failed = net_streams_start(n->out.streams, true);
 	if (failed)
-		patterns_blame(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_no_listen,
-		               n->ctx->peers[n->ctx->self_index], strerror(failed));
+		net_fault_set(n->ctx, &n->fault, OUTCOME_NOT_MEASURED, MSG_patterns_no_listen,
+		              n->ctx->peers[n->ctx->self_index], strerror(failed));
 }
 
 static void wait_until(struct patterns_node *n, int64_t at)
@@ -162,15 +162,15 @@ static void look_at(struct patterns_node *n, struct patterns_peer *p)
 	struct net_wrong w;
 
 	if (net_streams_wrong(p->streams, &w))
-		patterns_blame(n->ctx, &p->fault, OUTCOME_FAILED, MSG_net_wrong, peers[p->node],
-		               self, tmpf("%llu", (unsigned long long)w.block),
-		               tmpf("%d", w.stream), tmpf("%zu", w.at));
+		net_fault_set(n->ctx, &p->fault, OUTCOME_FAILED, MSG_net_wrong, peers[p->node],
+		              self, tmpf("%llu", (unsigned long long)w.block), tmpf("%d", w.stream),
+		              tmpf("%zu", w.at));
 	else if (broken)
-		patterns_blame(n->ctx, &p->fault, OUTCOME_NOT_MEASURED, MSG_net_peer_gone, self,
-		               peers[p->node], strerror(broken));
+		net_fault_set(n->ctx, &p->fault, OUTCOME_NOT_MEASURED, MSG_net_peer_gone, self,
+		              peers[p->node], strerror(broken));
 	else if (p->bytes == 0)
-		patterns_blame(n->ctx, &p->fault, OUTCOME_TIMED_OUT, MSG_net_stalled,
-		               peers[p->node], self, tmpf("%.1f", (double)p->ns / 1e9));
+		net_fault_set(n->ctx, &p->fault, OUTCOME_TIMED_OUT, MSG_net_stalled, peers[p->node],
+		              self, tmpf("%.1f", (double)p->ns / 1e9));
 }
 
 /* Whether all have sent since `bytes` of theirs was noted, negative. */

@@ -133,6 +133,8 @@ bool rdma_agree(struct rdma *r, struct net_fault *fault);
 
 /* Which ports there are on both sides; false: r->trouble. */
 bool rdma_meet(struct rdma *r);
+/* Whether the list, with commas between, has the name. */
+bool rdma_names(const char *list, const char *name);
 /* Makes the rail's queue pairs and connects them. False: rail->fault, or trouble. */
 bool rdma_rail_open(struct rdma *r, struct rdma_rail *rail);
 void rdma_rail_close(struct rdma_rail *rail);

@@ -15,7 +15,7 @@
 
 /* --- our ports ------------------------------------------------------------------------ */
 
-static bool is_named(const char *list, const char *name)
+bool rdma_names(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -32,7 +32,7 @@ static int choose_ports(struct rdma *r, const struct rdma_port *all, int count)
 	for (int i = 0; i < count; i++) {
 		struct rdma_port *last = r->n_ports ? &r->ports[r->n_ports - 1] : NULL;
 
-		if (r->devices ? !is_named(r->devices, all[i].device) : !all[i].pci)
+		if (r->devices ? !rdma_names(r->devices, all[i].device) : !all[i].pci)
 			continue;
 		if (!last || strcmp(last->device, all[i].device) != 0)
 			r->ports[r->n_ports++] = all[i];

@@ -26,6 +26,13 @@ enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct
 	                                                                               : ST_PARSE;
 }
 
+int talk_whole(const cJSON *o, const char *key, int least, int most)
+{
+	double value = json_number(o, key, -1);
+
+	return value >= least && value <= most && value == floor(value) ? (int)value : -1;
+}
+
 const char *talk_text(struct arena *arena, const cJSON *o, const char *key)
 {
 	return arena_str(arena, json_string(o, key, NULL));

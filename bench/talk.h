@@ -12,6 +12,8 @@ enum status talk_send(struct probe_ctx *ctx, int to, struct json_out *j);
 /* The next message of `from`, for `seconds`, at least a glance; ST_PARSE: no JSON. The
  * document is the caller's on ST_OK. */
 enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc);
+/* A whole number from least to most, else -1. */
+int talk_whole(const cJSON *o, const char *key, int least, int most);
 /* A text of the message, kept in the arena, or NULL. */
 const char *talk_text(struct arena *arena, const cJSON *o, const char *key);
 

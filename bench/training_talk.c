@@ -14,14 +14,6 @@ static const char *const step_names[TRAINING_STEPS] = {
 	[TRAINING_OVER] = "over",
 };
 
-/* A number from 0 to most; -1: there is none. */
-static int whole(const cJSON *root, const char *key, int most)
-{
-	double value = json_number(root, key, -1);
-
-	return value >= 0 && value <= most && value == floor(value) ? (int)value : -1;
-}
-
 /* --- orders ------------------------------------------------------------------------------ */
 
 enum status training_send_order(struct probe_ctx *ctx, int to, const struct training_order *o)
@@ -48,19 +40,19 @@ enum status training_send_order(struct probe_ctx *ctx, int to, const struct trai
 static bool read_order(struct arena *arena, const cJSON *root, struct training_order *o)
 {
 	const char *step = json_string(root, "step", "");
-	int mode = whole(root, "mode", TRAINING_MODES - 1);
+	int mode = talk_whole(root, "mode", 0, TRAINING_MODES - 1);
 
 	*o = (struct training_order){
 		.step = TRAINING_STEPS,
-		.nodes = whole(root, "nodes", 1 << 20),
-		.first = whole(root, "first", 1 << 26),
-		.ranks = whole(root, "ranks", 1 << 26),
+		.nodes = talk_whole(root, "nodes", 0, 1 << 20),
+		.first = talk_whole(root, "first", 0, 1 << 26),
+		.ranks = talk_whole(root, "ranks", 0, 1 << 26),
 		.id = arena_str(arena, json_string(root, "id", NULL)),
-		.tokens = whole(root, "tokens", 1 << 20),
-		.warm = whole(root, "warm", TRAINING_STEPS_MOST),
-		.steps = whole(root, "steps", TRAINING_STEPS_MOST),
+		.tokens = talk_whole(root, "tokens", 0, 1 << 20),
+		.warm = talk_whole(root, "warm", 0, TRAINING_STEPS_MOST),
+		.steps = talk_whole(root, "steps", 0, TRAINING_STEPS_MOST),
 		.together = json_bool(root, "together", false),
-		.turn = whole(root, "turn", 1 << 20),
+		.turn = talk_whole(root, "turn", 0, 1 << 20),
 		.clock_s = json_number(root, "clock_s", 0),
 	};
 	for (int i = 0; i < TRAINING_STEPS; i++)
@@ -151,7 +143,7 @@ static bool read_cards(struct arena *arena, const cJSON *root, struct training_a
 		c->id = arena_str(arena, json_string(item, "id", NULL));
 		c->pci = arena_str(arena, json_string(item, "pci", NULL));
 		c->name = arena_str(arena, json_string(item, "name", NULL));
-		c->index = whole(item, "index", 1 << 20);
+		c->index = talk_whole(item, "index", 0, 1 << 20);
 		c->step_s = json_number(item, "step_s", NAN);
 		c->wrong = json_number(item, "wrong", NAN);
 		if (!c->id || !(c->step_s >= 0) || !(c->wrong >= 0))

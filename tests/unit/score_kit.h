@@ -130,10 +130,10 @@ static inline struct kit *kit_run(int64_t nodes, int64_t cards)
 	return k;
 }
 
-static inline struct reading *kit_add(struct kit *k, const char *node, const char *id,
-                                      const char *metric)
+static inline struct reading *kit_add_of(struct kit *k, const struct metric_set *known,
+                                         const char *node, const char *id, const char *metric)
 {
-	const struct metric *m = metric_find(&kit_metrics, metric, NULL);
+	const struct metric *m = metric_find(known, metric, NULL);
 	struct reading *r = &k->readings[k->run.n_readings++];
 
 	assert_true(k->run.n_readings <= KIT_READINGS);
@@ -150,6 +150,12 @@ static inline struct reading *kit_add(struct kit *k, const char *node, const cha
 	r->probe = "kit";
 	r->phase = "cards";
 	return r;
+}
+
+static inline struct reading *kit_add(struct kit *k, const char *node, const char *id,
+                                      const char *metric)
+{
+	return kit_add_of(k, &kit_metrics, node, id, metric);
 }
 
 static inline struct reading *kit_number(struct kit *k, const char *node, const char *id,

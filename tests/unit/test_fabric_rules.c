@@ -1,44 +1,14 @@
 /* What the profile of a cluster makes of readings between its nodes: ends that do not
  * agree, error counters that rose, adapters that carry too little, wrong sums. */
+#include "config_fixture.h"
 #include "score_kit.h"
-
-#include "assay/probe.h"
-
-static const struct metric *tables[64];
-static const struct metric of_evidence[] = {
-#define EVIDENCE(name, unit, better, subject, formula)                                             \
-	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_EVIDENCE, formula},
-#include "bench/evidence.def"
-#undef EVIDENCE
-	{0},
-};
-static const struct metric planned[] = {
-#define PLANNED(name, unit, better, subject, backend, formula)                                     \
-	{#name, unit, BETTER_##better, SUBJECT_##subject, BACKEND_##backend, formula},
-#include "bench/planned.def"
-#undef PLANNED
-	{0},
-};
-static const struct metric_set metrics = {tables, planned};
 
 static struct reading *add(struct kit *k, const char *node, const char *id, const char *metric)
 {
-	const struct metric *m = metric_find(&metrics, metric, NULL);
-	struct reading *r = &k->readings[k->run.n_readings++];
+	struct reading *r = kit_add_of(k, &metrics, node, id, metric);
 
-	assert_non_null(m);
-	*r = reading_init();
-	r->seq = k->run.n_readings;
-	r->node = node;
-	r->metric = metric;
-	r->unit = m->unit;
-	r->better = m->better;
-	r->subject.kind = m->subject;
-	r->subject.id = id;
-	r->work = arena_strf(&k->arena, "%s/%s", metric, id);
-	r->probe = "kit";
 	r->phase = "groups";
-	if (m->subject == SUBJECT_PAIR) {
+	if (r->subject.kind == SUBJECT_PAIR) {
 		r->subject.n_ends = 2;
 		r->subject.ends[0].node = "n1";
 		r->subject.ends[1].node = "n2";
@@ -114,8 +84,5 @@ int main(void)
 		cmocka_unit_test(sums),
 	};
 
-	tables[0] = of_evidence;
-	for (int i = 0; probe_table[i] && i < 62; i++)
-		tables[i + 1] = probe_table[i]->metrics;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, config_setup, config_teardown);
 }
