@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "talk.h"
+
 void patterns_text_begin(struct patterns_text *t, const char *kind, int step)
 {
 	*t = (struct patterns_text){0};
@@ -17,24 +19,16 @@ void patterns_text_begin(struct patterns_text *t, const char *kind, int step)
 
 enum status patterns_text_send(struct probe_ctx *ctx, int to, struct patterns_text *t)
 {
-	enum status st;
-
-	json_object_end(&t->j);
-	st = t->text.len > PEER_TEXT_MAX ? ST_RANGE : ctx->send_text(ctx, to, str_text(&t->text));
-	str_release(&t->text);
-	return st;
+	return talk_send(ctx, to, &t->j);
 }
 
 enum status patterns_text_recv(struct probe_ctx *ctx, int from, const char *kind, int step,
                                double seconds, struct json_doc *doc)
 {
-	const char *text;
-	enum status st = ctx->recv_text(ctx, from, seconds > 0 ? seconds : 0, &text);
+	enum status st = talk_receive(ctx, from, seconds, doc);
 
 	if (st != ST_OK)
 		return st;
-	if (json_parse(doc, "text", text, strlen(text), JSON_STRICT, NULL) != ST_OK)
-		return ST_PARSE;
 	/* Without a kind: any. */
 	if ((!kind || strcmp(json_string(doc->root, "kind", ""), kind) == 0) &&
 	    (step < 0 || json_number(doc->root, "step", -1) == step))

@@ -7,7 +7,11 @@ expect 2 "$ASSAY" run --budget quick --out "$tmp/run"
 took=$((SECONDS - start))
 echo "the quick run took $took s (bar 300)"
 prints INCOMPLETE
-if [ ! -e /dev/nvidiactl ]; then prints "libcuda.so.1"; fi
+if [ ! -e /dev/nvidiactl ]; then
+	prints "libcuda.so.1"
+	# As README shows it.
+	prints "$(grep -o '0 of [0-9]* rules judged' "$source_dir/README.md" | head -n 1)"
+fi
 python3 - "$tmp/run/readings.jsonl" <<'PY' || fail "figures of this machine"
 import json, sys
 by = {}
