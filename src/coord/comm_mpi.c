@@ -226,16 +226,6 @@ static void take_off(struct world *w, int to)
 	p->flying++;
 }
 
-/* Lets MPI look at its sockets. */
-static void progress(void)
-{
-	int there;
-
-	MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-}
-
-/* With a look before each chunk, for Open MPI 4.1: if it writes to a socket that the
- * death of a peer has reset before it has read of it, it spins for ever. */
 static bool push(struct world *w)
 {
 	bool moved = false;
@@ -245,10 +235,8 @@ static bool push(struct world *w)
 		int to = w->sending.list[i];
 		struct peer *p = &w->peers[to];
 
-		for (; p->first && p->flying < FLIGHTS; moved = true) {
-			progress();
+		for (; p->first && p->flying < FLIGHTS; moved = true)
 			take_off(w, to);
-		}
 		p->sending = p->first != NULL;
 		if (p->sending)
 			w->sending.list[kept++] = to;
@@ -533,13 +521,16 @@ static bool finalize(double seconds, int code)
 	return true;
 }
 
-/* What was handed over may still wait inside MPI for its socket. */
+/* What was handed over may still wait inside MPI for its socket, which it looks at in
+ * any call. */
 static void linger(void)
 {
 	const struct timespec pause = {.tv_nsec = 2000000};
 
 	for (int i = 0; i < LINGER; i++) {
-		progress();
+		int there;
+
+		MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
 		nanosleep(&pause, NULL);
 	}
 }

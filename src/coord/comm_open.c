@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "coord/comm.h"
 #include "coord/comm_env.h"
+#include "coord/comm_sockets.h"
 
 /* How much later the silent ranks return: the one with the error prints it
  * before the launcher ends it with them. */
@@ -217,6 +218,7 @@ static enum status world_open(struct comm **out, const struct comm_request *requ
 		if (st == ST_OK) {
 			/* MPI writes to the sockets of ranks that are gone. */
 			signal(SIGPIPE, SIG_IGN);
+			comm_sockets_quiet();
 			comm_env_enter(&env);
 			st = module->open(out, &host, err);
 			comm_env_leave(&env);

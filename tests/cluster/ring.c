@@ -4,6 +4,7 @@
  *   ring         every rank sends to every rank: sizes 0 to 20 MiB, in order, intact
  *   kill V       rank V dies by SIGKILL; the others notice, go on, and end
  *   stop V       the same with SIGSTOP
+ *   choke V      the same, and after a second it dies: with much unsent for it
  *   cut V        nobody does anything to V; the test cuts its host off
  *   flood V      all send small messages to rank V as fast as it takes them
  *   idle S       polls for S seconds; tells what that costs
@@ -29,6 +30,7 @@
 #define LIMIT_NS   (60 * NS_PER_S)
 #define FLOOD_SIZE 200
 #define FLOOD_EACH 20000
+#define CHOKE      (-1) /* for a signal */
 
 struct state {
 	struct comm *comm;
@@ -285,6 +287,19 @@ static bool all_told(const struct state *s)
 	return lines >= s->comm->size - 1;
 }
 
+/* Stops, and has itself killed a second later. */
+static void choke(void)
+{
+	pid_t me = getpid();
+
+	if (fork() == 0) {
+		clock_sleep(&clock_system, NS_PER_S);
+		kill(me, SIGKILL);
+		_exit(0);
+	}
+	raise(SIGSTOP);
+}
+
 /* Beats with a load of 100 KB, so that something large is under way at death. */
 static void loss(struct state *s, int victim, int signal_number)
 {
@@ -303,7 +318,9 @@ static void loss(struct state *s, int victim, int signal_number)
 		if (now >= next) {
 			next = now + 50 * NS_PER_MS;
 			beats++;
-			if (me == victim && beats == 20 && signal_number)
+			if (me == victim && beats == 20 && signal_number == CHOKE)
+				choke();
+			else if (me == victim && beats == 20 && signal_number)
 				raise(signal_number);
 			if (left != 0)
 				beat(s, load, sizeof(load));
@@ -385,6 +402,8 @@ static int act(struct state *s, const char *what, const char *number)
 		loss(s, (int)n, SIGKILL);
 	else if (strcmp(what, "stop") == 0)
 		loss(s, (int)n, SIGSTOP);
+	else if (strcmp(what, "choke") == 0)
+		loss(s, (int)n, CHOKE);
 	else if (strcmp(what, "cut") == 0)
 		loss(s, (int)n, 0);
 	else if (strcmp(what, "idle") == 0)

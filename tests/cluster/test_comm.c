@@ -2,11 +2,19 @@
  * world do not fit together. */
 #include "tests/unit/unit.h"
 
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "coord/comm.h"
 #include "coord/comm_env.h"
+#include "coord/comm_sockets.h"
 
 /* --- the world of one rank ------------------------------------------------------ */
 
@@ -288,6 +296,81 @@ static void the_environment_is_the_users_again(void **state)
 	unsetenv("OMPI_MCA_btl_tcp_if_include");
 }
 
+/* --- sockets of peers that are gone ------------------------------------------- */
+
+/* A connection whose other end has been reset. */
+static int reset_socket(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct linger at_once = {.l_onoff = 1};
+	socklen_t len = sizeof(at);
+	int door = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0), peer;
+
+	assert_int_equal(bind(door, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(door, 1), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, len), 0);
+	peer = accept(door, NULL, NULL);
+	assert_true(peer >= 0);
+	setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(peer);
+	close(door);
+	return fd;
+}
+
+static ssize_t write_word(int fd)
+{
+	char word[] = "word";
+	struct iovec part = {.iov_base = word, .iov_len = 4};
+
+	return writev(fd, &part, 1);
+}
+
+static ssize_t read_word(int fd)
+{
+	char bytes[8];
+	struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+
+	return readv(fd, &part, 1);
+}
+
+/* errno of a write in a thread of its own. */
+static void *write_elsewhere(void *arg)
+{
+	int *fd = arg;
+
+	*fd = write_word(*fd) < 0 ? errno : 0;
+	return NULL;
+}
+
+static void a_socket_whose_peer_is_gone_falls_silent(void **state)
+{
+	int written = reset_socket(), read_from = reset_socket(), other = reset_socket(), pipes[2];
+	pthread_t thread;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	comm_sockets_quiet();
+	assert_int_equal(write_word(written), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(read_word(written), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(read_word(read_from), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(pthread_create(&thread, NULL, write_elsewhere, &other), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(other, ECONNRESET);
+	/* What is no socket ends as ever, and what lives is read and written. */
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(write_word(pipes[1]), 4);
+	assert_int_equal(read_word(pipes[0]), 4);
+	close(pipes[1]);
+	assert_int_equal(read_word(pipes[0]), 0);
+	close(pipes[0]);
+	close(written);
+	close(read_from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +386,7 @@ int main(void)
 		cmocka_unit_test_teardown(each_misfit_has_its_sentence, by_hand),
 		cmocka_unit_test_teardown(ranks_without_mpi_are_told_how, by_hand),
 		cmocka_unit_test(the_environment_is_the_users_again),
+		cmocka_unit_test(a_socket_whose_peer_is_gone_falls_silent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
