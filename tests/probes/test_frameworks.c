@@ -420,12 +420,12 @@ static void what_hangs_is_ended_with_its_workers(void **state)
 static void interpreters_that_do_not_answer(void **state)
 {
 	static const struct {
-		const char *script, *code;
+		const char *script, *code, *patience_s;
 	} rows[] = {
-		{"#!/bin/sh\nexec sleep 98763\n", "fw_python_hangs"},
-		{"#!/bin/sh\necho '{\"found\": [}'\nexit 3\n", "fw_python_rubbish"},
-		{"#!/bin/sh\nhead -c 2000000 /dev/zero\n", "fw_python_bad"},
-		{"#!/nowhere/at/all\n", "fw_python_bad"},
+		{"#!/bin/sh\nexec sleep 98763\n", "fw_python_hangs", "0.3"},
+		{"#!/bin/sh\necho '{\"found\": [}'\nexit 3\n", "fw_python_rubbish", "60"},
+		{"#!/bin/sh\nhead -c 2000000 /dev/zero\n", "fw_python_bad", "60"},
+		{"#!/nowhere/at/all\n", "fw_python_bad", "60"},
 	};
 	char path[300];
 
@@ -438,7 +438,7 @@ static void interpreters_that_do_not_answer(void **state)
 		                 ST_OK);
 		assert_int_equal(chmod(path, 0755), 0);
 		h = start(path);
-		harness_set(h, "python_s", "0.3");
+		harness_set(h, "python_s", rows[i].patience_s);
 		harness_run(h, ST_OK);
 		harness_expect(h, "fw_pytorch_runs", OUTCOME_NOT_MEASURED, rows[i].code);
 		assert_true(harness_reading(h, "fw_interpreters")->value == 0);
