@@ -14,14 +14,6 @@
 static const char *const step_names[NODES_STEPS] = {"begin", "join",  "try",
                                                     "time",  "leave", "over"};
 
-/* A whole number from `least` to `most`, else `least`. */
-static int whole(const cJSON *o, const char *key, int least, int most)
-{
-	double x = json_number(o, key, least);
-
-	return x >= least && x <= most ? (int)x : least;
-}
-
 /* Not a positive number: NaN. */
 static double positive(const cJSON *o, const char *key)
 {
@@ -56,14 +48,16 @@ enum status nodes_send_hello(struct probe_ctx *ctx, const struct nodes_hello *h)
 	return talk_send(ctx, 0, &j);
 }
 
-static bool read_hello(struct arena *arena, const cJSON *root, struct nodes_hello *h)
+static bool read_hello(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct nodes_hello *h = out;
 	const cJSON *cards = json_get(root, "cards"), *card;
 
 	*h = (struct nodes_hello){
 		.driver = json_bool(root, "driver", false),
 		.room = (uint64_t)fmax(0, (double)json_int64(root, "room", 0)),
-		.nics = whole(root, "nics", 0, 1024),
+		.nics = talk_whole(root, "nics", 0, 1024),
 		.nic_gbs = positive(root, "nic_gbs"),
 		.simulated = json_bool(root, "simulated", false),
 		.memory_scale = json_number(root, "memory_scale", 1),
@@ -72,7 +66,7 @@ static bool read_hello(struct arena *arena, const cJSON *root, struct nodes_hell
 		.library = talk_text(arena, root, "library"),
 		.path = talk_text(arena, root, "path"),
 	};
-	if (!outcome_parse(json_string(root, "outcome", ""), &h->outcome) ||
+	if (!outcome_parse(json_string(root, "outcome", ""), &h->outcome) || h->nics < 0 ||
 	    !(h->memory_scale >= 1) || (h->outcome != OUTCOME_MEASURED && !h->why) ||
 	    !cJSON_IsArray(cards) || cJSON_GetArraySize(cards) > NODES_CARDS_MOST)
 		return false;
@@ -90,14 +84,7 @@ static bool read_hello(struct arena *arena, const cJSON *root, struct nodes_hell
 enum status nodes_recv_hello(struct probe_ctx *ctx, int from, double seconds,
                              struct nodes_hello *hello)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_hello(ctx->arena, doc.root, hello) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, from, seconds, read_hello, hello);
 }
 
 /* --- orders --------------------------------------------------------------------------- */
@@ -189,26 +176,30 @@ static bool read_ids(struct arena *arena, const cJSON *root, struct nodes_order 
 	return true;
 }
 
-static bool read_order(struct probe_ctx *ctx, const cJSON *root, struct nodes_order *o)
+static bool read_order(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct nodes_order *o = out;
 	const char *step = json_string(root, "step", "");
 
 	*o = (struct nodes_order){
 		.step = NODES_STEPS,
 		.ring = json_bool(root, "ring", false),
-		.turn = whole(root, "turn", 0, 1 << 15),
-		.first_rank = whole(root, "first_rank", 0, 1 << 24),
-		.ranks = whole(root, "ranks", 0, 1 << 24),
+		.turn = talk_whole(root, "turn", 0, 1 << 15),
+		.first_rank = talk_whole(root, "first_rank", 0, 1 << 24),
+		.ranks = talk_whole(root, "ranks", 0, 1 << 24),
 		.rails = json_bool(root, "rails", false),
 		.algorithm = talk_text(ctx->arena, root, "algorithm"),
 		.bytes = (uint64_t)fmax(0, (double)json_int64(root, "bytes", 0)),
-		.checks = whole(root, "checks", 0, 1 << 20),
-		.calls = whole(root, "calls", 0, 1 << 20),
-		.windows = whole(root, "windows", 0, 1 << 20),
+		.checks = talk_whole(root, "checks", 0, 1 << 20),
+		.calls = talk_whole(root, "calls", 0, 1 << 20),
+		.windows = talk_whole(root, "windows", 0, 1 << 20),
 	};
 	for (int i = 0; i < NODES_STEPS; i++)
 		if (strcmp(step_names[i], step) == 0)
 			o->step = (enum nodes_step)i;
+	if (o->turn < 0 || o->first_rank < 0 || o->ranks < 0 || o->checks < 0 || o->calls < 0 ||
+	    o->windows < 0)
+		return false;
 	if ((o->step == NODES_TRY && o->checks == 0) ||
 	    (o->step == NODES_TIME && (o->calls == 0 || o->windows == 0)) ||
 	    ((o->step == NODES_TRY || o->step == NODES_TIME) && o->bytes < NODES_SMALLEST))
@@ -219,14 +210,7 @@ static bool read_order(struct probe_ctx *ctx, const cJSON *root, struct nodes_or
 
 enum status nodes_recv_order(struct probe_ctx *ctx, double seconds, struct nodes_order *order)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, 0, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_order(ctx, doc.root, order) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, 0, seconds, read_order, order);
 }
 
 /* --- answers ---------------------------------------------------------------------------- */
@@ -272,8 +256,9 @@ static bool read_windows(struct arena *arena, const cJSON *root, struct nodes_an
 	return true;
 }
 
-static bool read_answer(struct probe_ctx *ctx, const cJSON *root, struct nodes_answer *a)
+static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct nodes_answer *a = out;
 	double blamed = json_number(root, "blamed", -1);
 
 	*a = (struct nodes_answer){
@@ -297,12 +282,5 @@ static bool read_answer(struct probe_ctx *ctx, const cJSON *root, struct nodes_a
 enum status nodes_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                               struct nodes_answer *answer)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_answer(ctx, doc.root, answer) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, from, seconds, read_answer, answer);
 }

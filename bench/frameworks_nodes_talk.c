@@ -55,8 +55,10 @@ static bool read_run(struct arena *arena, const cJSON *root, struct fwn_order *o
 	       o->seconds <= 86400 && net_address_parse(&at, o->address);
 }
 
-static bool read_order(struct arena *arena, const cJSON *root, struct fwn_order *o)
+static bool read_order(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct fwn_order *o = out;
 	const char *step = json_string(root, "step", "");
 
 	*o = (struct fwn_order){.step = FWN_STEPS};
@@ -72,15 +74,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct fwn_order 
 
 enum status fwn_recv_order(struct probe_ctx *ctx, double seconds, struct fwn_order *o)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, 0, seconds, &doc);
-	bool read;
-
-	if (st != ST_OK)
-		return st;
-	read = read_order(ctx->arena, doc.root, o);
-	json_release(&doc);
-	return read ? ST_OK : ST_PARSE;
+	return talk_receive(ctx, 0, seconds, read_order, o);
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -121,8 +115,11 @@ static bool read_reached(struct arena *arena, const cJSON *list, struct fwn_answ
 	return true;
 }
 
-static bool read_answer(struct arena *arena, const cJSON *root, struct fwn_answer *a)
+static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct fwn_answer *a = out;
+
 	*a = (struct fwn_answer){.why = talk_text(arena, root, "why"),
 	                         .waited = json_bool(root, "waited", false),
 	                         .cuda = json_bool(root, "cuda", false),
@@ -139,21 +136,14 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct fwn_answe
 
 bool fwn_recv_answer(struct probe_ctx *ctx, int from, double seconds, struct fwn_answer *a)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-	bool read = false;
+	enum status st = talk_receive(ctx, from, seconds, read_answer, a);
 
 	if (st == ST_TIMEOUT)
 		return false;
-	if (st == ST_OK) {
-		read = read_answer(ctx->arena, doc.root, a);
-		json_release(&doc);
-	}
-	if (!read)
+	if (st != ST_OK)
 		*a = (struct fwn_answer){
 			.outcome = OUTCOME_NOT_MEASURED,
-			.why = arena_str(ctx->arena,
-		                         say(st == ST_OK || st == ST_PARSE ? MSG_training_garbled
-		                                                           : MSG_training_silent))};
+			.why = arena_str(ctx->arena, say(st == ST_PARSE ? MSG_training_garbled
+		                                                        : MSG_training_silent))};
 	return true;
 }

@@ -29,8 +29,10 @@ enum status rows_send_order(struct probe_ctx *ctx, int to, const struct rows_ord
 	return talk_send(ctx, to, &j);
 }
 
-static bool read_order(struct arena *arena, const cJSON *root, struct rows_order *o)
+static bool read_order(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct rows_order *o = out;
 	const char *step = json_string(root, "step", "");
 	const cJSON *list = json_get(root, "rows"), *row;
 	int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
@@ -47,14 +49,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct rows_order
 
 enum status rows_recv_order(struct probe_ctx *ctx, double seconds, struct rows_order *order)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, 0, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_order(ctx->arena, doc.root, order) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, 0, seconds, read_order, order);
 }
 
 /* --- pledges ------------------------------------------------------------------------ */
@@ -94,7 +89,7 @@ static bool read_card(struct arena *arena, const cJSON *o, struct rows_card *c)
 	*c = (struct rows_card){
 		.id = talk_text(arena, o, "id"),
 		.pci = talk_text(arena, o, "pci"),
-		.index = (int)json_number(o, "index", -1),
+		.index = talk_whole(o, "index", 0, 1 << 20),
 		.gpu = json_bool(o, "gpu", false),
 		.why = talk_text(arena, o, "why"),
 		.root = talk_text(arena, o, "root"),
@@ -106,8 +101,10 @@ static bool read_card(struct arena *arena, const cJSON *o, struct rows_card *c)
 	return c->outcome == OUTCOME_MEASURED ? rows_digest_valid(c->root) : c->why != NULL;
 }
 
-static bool read_pledge(struct arena *arena, const cJSON *root, struct rows_pledge *p)
+static bool read_pledge(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct rows_pledge *p = out;
 	const cJSON *list = json_get(root, "cards"), *card;
 	int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
 
@@ -124,14 +121,7 @@ static bool read_pledge(struct arena *arena, const cJSON *root, struct rows_pled
 enum status rows_recv_pledge(struct probe_ctx *ctx, int from, double seconds,
                              struct rows_pledge *pledge)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_pledge(ctx->arena, doc.root, pledge) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, from, seconds, read_pledge, pledge);
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -178,11 +168,13 @@ enum status rows_send_answer(struct probe_ctx *ctx, const struct rows_answer *a)
 	return talk_send(ctx, 0, &j);
 }
 
-static bool read_answer(struct arena *arena, const cJSON *root, struct rows_answer *a)
+static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct rows_answer *a = out;
 	const cJSON *list = json_get(root, "proof"), *one;
 
-	*a = (struct rows_answer){.card = (int)json_number(root, "card", -1)};
+	*a = (struct rows_answer){.card = talk_whole(root, "card", 0, ROWS_CARDS_MOST)};
 	a->row = read_hex(arena, json_string(root, "row", ""), &a->bytes);
 	if (!a->row || !cJSON_IsArray(list) || cJSON_GetArraySize(list) > ROWS_DEPTH_MOST)
 		return false;
@@ -198,12 +190,5 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct rows_answ
 enum status rows_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                              struct rows_answer *answer)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-
-	if (st != ST_OK)
-		return st;
-	st = read_answer(ctx->arena, doc.root, answer) ? ST_OK : ST_PARSE;
-	json_release(&doc);
-	return st;
+	return talk_receive(ctx, from, seconds, read_answer, answer);
 }

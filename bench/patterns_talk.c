@@ -25,7 +25,7 @@ enum status patterns_text_send(struct probe_ctx *ctx, int to, struct patterns_te
 enum status patterns_text_recv(struct probe_ctx *ctx, int from, const char *kind, int step,
                                double seconds, struct json_doc *doc)
 {
-	enum status st = talk_receive(ctx, from, seconds, doc);
+	enum status st = talk_document(ctx, from, seconds, doc);
 
 	if (st != ST_OK)
 		return st;

@@ -17,14 +17,6 @@ static const char *const step_names[] = {
 #undef X
 };
 
-/* A number from 0 to most; -1: there is none. */
-static int whole(const cJSON *root, const char *key, int most)
-{
-	double value = json_number(root, key, -1);
-
-	return value >= 0 && value <= most ? (int)value : -1;
-}
-
 /* --- orders ----------------------------------------------------------------------- */
 
 enum status all_send_order(struct probe_ctx *ctx, int to, const struct all_order *o)
@@ -42,8 +34,10 @@ enum status all_send_order(struct probe_ctx *ctx, int to, const struct all_order
 	return talk_send(ctx, to, &j);
 }
 
-static bool read_order(struct arena *arena, const cJSON *root, struct all_order *o)
+static bool read_order(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct all_order *o = out;
 	const char *step = json_string(root, "step", "");
 
 	*o = (struct all_order){.step = ALL_STEPS};
@@ -52,7 +46,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct all_order 
 			o->step = (enum all_step)i;
 	o->sent_s = json_number(root, "sent_s", NAN);
 	o->at_s = json_number(root, "at_s", NAN);
-	o->depth = whole(root, "depth", ALL_MOST_DEPTH);
+	o->depth = talk_whole(root, "depth", 0, ALL_MOST_DEPTH);
 	o->engine = arena_str(arena, json_string(root, "engine", NULL));
 	o->bytes = json_int64(root, "bytes", -1);
 	return o->step != ALL_STEPS && isfinite(o->sent_s) && isfinite(o->at_s) && o->depth >= 0 &&
@@ -61,15 +55,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct all_order 
 
 enum status all_recv_order(struct probe_ctx *ctx, double seconds, struct all_order *order)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, 0, seconds, &doc);
-	bool read;
-
-	if (st != ST_OK)
-		return st;
-	read = read_order(ctx->arena, doc.root, order);
-	json_release(&doc);
-	return read ? ST_OK : ST_PARSE;
+	return talk_receive(ctx, 0, seconds, read_order, order);
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -129,8 +115,10 @@ static bool read_windows(struct arena *arena, const cJSON *root, struct share *s
 	return s->window_s > 0;
 }
 
-static bool read_answer(struct arena *arena, const cJSON *root, struct all_answer *a)
+static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct all_answer *a = out;
 	struct share *s = &a->share;
 
 	*a = (struct all_answer){.why = arena_str(arena, json_string(root, "why", NULL))};
@@ -139,8 +127,10 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct all_answe
 	if (a->outcome != OUTCOME_MEASURED)
 		return a->why != NULL;
 	a->seen = arena_str(arena, json_string(root, "seen", NULL));
-	a->cards = whole(root, "cards", 1 << 20);
-	a->room = whole(root, "room", ALL_MOST_DEPTH);
+	a->cards = talk_whole(root, "cards", 0, 1 << 20);
+	if (a->cards < 0 && json_number(root, "cards", 0) != -1)
+		return false;
+	a->room = talk_whole(root, "room", 0, ALL_MOST_DEPTH);
 	a->engine = arena_str(arena, json_string(root, "engine", NULL));
 	a->fs = arena_str(arena, json_string(root, "fs", NULL));
 	a->kind = arena_str(arena, json_string(root, "kind", NULL));
@@ -152,26 +142,19 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct all_answe
 	a->mean_s = json_number(root, "mean_s", 0);
 	a->p99_s = json_number(root, "p99_s", 0);
 	a->client_bound = json_bool(root, "client_bound", false);
-	return s->ios >= 0 && s->end_s >= s->start_s && a->mean_s >= 0 && a->p99_s >= 0 &&
-	       a->bytes >= 0 && read_windows(arena, root, s);
+	return a->room >= 0 && s->ios >= 0 && s->end_s >= s->start_s && a->mean_s >= 0 &&
+	       a->p99_s >= 0 && a->bytes >= 0 && read_windows(arena, root, s);
 }
 
 void all_recv_answer(struct probe_ctx *ctx, int from, double seconds, struct all_answer *answer)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-	bool read = false;
+	enum status st = talk_receive(ctx, from, seconds, read_answer, answer);
 
-	if (st == ST_OK) {
-		read = read_answer(ctx->arena, doc.root, answer);
-		json_release(&doc);
-	}
-	if (read)
+	if (st == ST_OK)
 		return;
 	*answer = (struct all_answer){.outcome = OUTCOME_NOT_MEASURED};
-	answer->why =
-		arena_str(ctx->arena, st == ST_OK || st == ST_PARSE ? say(MSG_storage_all_garbled)
-	                                                            : say(MSG_storage_all_silent));
+	answer->why = arena_str(ctx->arena, st == ST_PARSE ? say(MSG_storage_all_garbled)
+	                                                   : say(MSG_storage_all_silent));
 }
 
 void all_take_in(struct probe_ctx *ctx)

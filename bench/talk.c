@@ -15,7 +15,7 @@ enum status talk_send(struct probe_ctx *ctx, int to, struct json_out *j)
 	return st;
 }
 
-enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc)
+enum status talk_document(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc)
 {
 	const char *text;
 	enum status st = ctx->recv_text(ctx, from, fmax(seconds, LOOK_S), &text);
@@ -24,6 +24,19 @@ enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct
 		return st;
 	return json_parse(doc, "text", text, strlen(text), JSON_STRICT, NULL) == ST_OK ? ST_OK
 	                                                                               : ST_PARSE;
+}
+
+enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, talk_reader *read,
+                         void *out)
+{
+	struct json_doc doc;
+	enum status st = talk_document(ctx, from, seconds, &doc);
+
+	if (st != ST_OK)
+		return st;
+	st = read(ctx, doc.root, out) ? ST_OK : ST_PARSE;
+	json_release(&doc);
+	return st;
 }
 
 int talk_whole(const cJSON *o, const char *key, int least, int most)

@@ -11,7 +11,13 @@
 enum status talk_send(struct probe_ctx *ctx, int to, struct json_out *j);
 /* The next message of `from`, for `seconds`, at least a glance; ST_PARSE: no JSON. The
  * document is the caller's on ST_OK. */
-enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc);
+enum status talk_document(struct probe_ctx *ctx, int from, double seconds, struct json_doc *doc);
+/* What a message says into `out`, texts into the arena of the probe; false: it says what
+ * cannot be. */
+typedef bool talk_reader(struct probe_ctx *ctx, const cJSON *root, void *out);
+/* The same message, read; ST_PARSE: no JSON, or the reader refuses it. */
+enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, talk_reader *read,
+                         void *out);
 /* A whole number from least to most, else -1. */
 int talk_whole(const cJSON *o, const char *key, int least, int most);
 /* A text of the message, kept in the arena, or NULL. */

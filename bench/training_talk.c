@@ -37,8 +37,10 @@ enum status training_send_order(struct probe_ctx *ctx, int to, const struct trai
 	return talk_send(ctx, to, &j);
 }
 
-static bool read_order(struct arena *arena, const cJSON *root, struct training_order *o)
+static bool read_order(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct training_order *o = out;
 	const char *step = json_string(root, "step", "");
 	int mode = talk_whole(root, "mode", 0, TRAINING_MODES - 1);
 
@@ -66,15 +68,7 @@ static bool read_order(struct arena *arena, const cJSON *root, struct training_o
 
 enum status training_recv_order(struct probe_ctx *ctx, double seconds, struct training_order *o)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, 0, seconds, &doc);
-	bool read;
-
-	if (st != ST_OK)
-		return st;
-	read = read_order(ctx->arena, doc.root, o);
-	json_release(&doc);
-	return read ? ST_OK : ST_PARSE;
+	return talk_receive(ctx, 0, seconds, read_order, o);
 }
 
 /* --- answers ------------------------------------------------------------------------------ */
@@ -169,8 +163,11 @@ static bool read_steps(struct arena *arena, const cJSON *root, struct training_a
 	return true;
 }
 
-static bool read_answer(struct arena *arena, const cJSON *root, struct training_answer *a)
+static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 {
+	struct arena *arena = ctx->arena;
+	struct training_answer *a = out;
+
 	*a = (struct training_answer){
 		.why = arena_str(arena, json_string(root, "why", NULL)),
 		.waited = json_bool(root, "waited", false),
@@ -194,17 +191,11 @@ static bool read_answer(struct arena *arena, const cJSON *root, struct training_
 void training_recv_answer(struct probe_ctx *ctx, int from, double seconds,
                           struct training_answer *a)
 {
-	struct json_doc doc;
-	enum status st = talk_receive(ctx, from, seconds, &doc);
-	bool read = false;
+	enum status st = talk_receive(ctx, from, seconds, read_answer, a);
 
-	if (st == ST_OK) {
-		read = read_answer(ctx->arena, doc.root, a);
-		json_release(&doc);
-	}
-	if (read)
+	if (st == ST_OK)
 		return;
 	*a = (struct training_answer){.outcome = OUTCOME_NOT_MEASURED};
-	a->why = arena_str(ctx->arena, st == ST_OK || st == ST_PARSE ? say(MSG_training_garbled)
-	                                                             : say(MSG_training_silent));
+	a->why = arena_str(ctx->arena,
+	                   st == ST_PARSE ? say(MSG_training_garbled) : say(MSG_training_silent));
 }

@@ -51,34 +51,9 @@ static const struct option_row rows[] = {
 	{0},
 };
 
-/* --- storing --------------------------------------------------------------------- */
-
-struct saving {
-	struct journal *journal;
-	struct deploy *deploy;
-};
-
-static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
-{
-	const struct saving *s = arg;
-
-	deploy_hear(s->deploy, line, len);
-	return journal_append(s->journal, line, len, err);
-}
-
-static enum status store_work(void *arg, const char *work, struct error *err)
-{
-	return journal_work_done(((struct saving *)arg)->journal, work, err);
-}
-
-static enum status store_sync(void *arg, struct error *err)
-{
-	return journal_sync(((struct saving *)arg)->journal, err);
-}
-
 static enum status measure(struct run_setup *s, struct journal *journal, struct error *err)
 {
-	struct saving saving = {journal, deploy_open(s)};
+	struct run_saving saving = {.journal = journal, .deploy = deploy_open(s)};
 	struct progress_view view;
 	struct coord_result result;
 	struct coord_options options = {
@@ -89,9 +64,9 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 		.seed = s->seed,
 		.deadline_scale = s->deadline_scale,
 		.stop = &cli_signal,
-		.store = store_line,
-		.store_work = store_work,
-		.store_sync = store_sync,
+		.store = run_store,
+		.store_work = run_store_work,
+		.store_sync = run_store_sync,
 		.store_arg = &saving,
 		.view = progress_event,
 		.view_arg = &view,
@@ -102,7 +77,7 @@ static enum status measure(struct run_setup *s, struct journal *journal, struct 
 	progress_init(&view);
 	st = coord_run(&result, &options, err);
 	if (st == ST_OK)
-		st = deploy_tell(saving.deploy, store_line, &saving, err);
+		st = deploy_tell(saving.deploy, run_store, &saving, err);
 	deploy_close(saving.deploy);
 	progress_end(&view);
 	ended = journal_close(journal, st == ST_INTERRUPTED, digest, err);

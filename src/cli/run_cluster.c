@@ -130,35 +130,29 @@ enum status run_open_journal(struct journal **journal, struct run_setup *s, stru
 	return st;
 }
 
-struct saving {
-	struct run_setup *setup;
-	struct journal *journal; /* NULL: not begun */
-	struct deploy *deploy;
-};
-
-static enum status begin(void *arg, struct error *err)
+enum status run_store(void *arg, const char *line, size_t len, struct error *err)
 {
-	struct saving *s = arg;
-
-	return run_open_journal(&s->journal, s->setup, err);
-}
-
-static enum status store_line(void *arg, const char *line, size_t len, struct error *err)
-{
-	const struct saving *s = arg;
+	const struct run_saving *s = arg;
 
 	deploy_hear(s->deploy, line, len);
 	return journal_append(s->journal, line, len, err);
 }
 
-static enum status store_work(void *arg, const char *work, struct error *err)
+enum status run_store_work(void *arg, const char *work, struct error *err)
 {
-	return journal_work_done(((struct saving *)arg)->journal, work, err);
+	return journal_work_done(((struct run_saving *)arg)->journal, work, err);
 }
 
-static enum status store_sync(void *arg, struct error *err)
+enum status run_store_sync(void *arg, struct error *err)
 {
-	return journal_sync(((struct saving *)arg)->journal, err);
+	return journal_sync(((struct run_saving *)arg)->journal, err);
+}
+
+static enum status begin(void *arg, struct error *err)
+{
+	struct run_saving *s = arg;
+
+	return run_open_journal(&s->journal, s->setup, err);
 }
 
 static void print(void *arg, const char *text, bool transient)
@@ -176,7 +170,7 @@ static enum pair_choice pairs_of(const struct options *o)
 enum status run_lead(struct run_setup *s, const struct options *o, struct comm *comm,
                      bool *all_alive, bool *begun, struct error *err)
 {
-	struct saving saving = {.setup = s, .deploy = deploy_open(s)};
+	struct run_saving saving = {.setup = s, .deploy = deploy_open(s)};
 	struct progress_view view;
 	struct cluster_result result;
 	struct suspects *suspects = suspects_open();
@@ -191,9 +185,9 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 		.judge = &judge,
 		.hello_s = HELLO_S,
 		.begin = begin,
-		.store = store_line,
-		.store_work = store_work,
-		.store_sync = store_sync,
+		.store = run_store,
+		.store_work = run_store_work,
+		.store_sync = run_store_sync,
 		.store_arg = &saving,
 		.print = print,
 		.print_arg = &view,
@@ -206,7 +200,7 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	progress_init(&view);
 	st = cluster_lead(&result, &options, err);
 	if (st == ST_OK && saving.journal)
-		st = deploy_tell(saving.deploy, store_line, &saving, err);
+		st = deploy_tell(saving.deploy, run_store, &saving, err);
 	deploy_close(saving.deploy);
 	progress_end(&view);
 	suspects_close(suspects);

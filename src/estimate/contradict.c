@@ -31,11 +31,6 @@ struct between days_after(struct between before, double times_cards, double effi
 	               before.hi / (times_cards * efficiency));
 }
 
-struct between days_before(struct between after, double times_cards, double efficiency)
-{
-	return ordered(after.lo * times_cards * efficiency, after.hi * times_cards * efficiency);
-}
-
 static double middle(struct between b)
 {
 	return (b.lo + b.hi) / 2;

@@ -25,10 +25,8 @@ struct between speed_up(struct between before, struct between after);
 struct between pair_efficiency(struct between before, struct between after, double times_cards);
 /* 1 - after / before. */
 struct between time_saved(struct between before, struct between after);
-/* Days before, at that efficiency on so many times the cards. */
+/* Days, at that efficiency on so many times the cards. */
 struct between days_after(struct between before, double times_cards, double efficiency);
-/* Days after, turned round: on one card in so many times fewer. */
-struct between days_before(struct between after, double times_cards, double efficiency);
 
 /* Days of b, were they a's by speed-up x utilisation alone. */
 struct between days_expected(struct between days_a, struct between speed_a, struct between use_a,

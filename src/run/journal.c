@@ -209,11 +209,6 @@ enum status journal_work_done(struct journal *j, const char *work, struct error 
 	return put_own(j, "work", "work", work, NULL, 0, err);
 }
 
-int64_t journal_readings(const struct journal *j)
-{
-	return j->readings;
-}
-
 /* --- sync, close --------------------------------------------------------------- */
 
 static enum status sync_status(struct journal *j, struct error *err)

@@ -50,8 +50,6 @@ enum status journal_sync(struct journal *j, struct error *err);
 /* End line, sync, close; copies the head digest (64 hex digits + NUL). `cut`:
  * close without an end line (a signal ended the run). Frees j in any case. */
 enum status journal_close(struct journal *j, bool cut, char digest[65], struct error *err);
-/* Readings appended so far, by all attempts. */
-int64_t journal_readings(const struct journal *j);
 
 /* One reading as a line, without seq, prev and newline. `params` must be a
  * JSON object; `point` is added to it where it is not there yet. */

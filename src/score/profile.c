@@ -303,15 +303,12 @@ static enum status read_card(struct loader *l)
 {
 	struct profile *p = l->reader.profile;
 	struct member card = top_member(l, "card");
-	enum status st;
 
 	p->card_row = -1;
 	if (!card.node)
 		return ST_OK;
-	st = member_word(&l->reader, &card, accel_keys(&p->accelerators, &p->arena), &p->card_row);
-	if (st == ST_OK)
-		p->card = csv_field(&p->accelerators, p->card_row, "key");
-	return st;
+	return member_word(&l->reader, &card, accel_keys(&p->accelerators, &p->arena),
+	                   &p->card_row);
 }
 
 /* Each file may add or change single promises. */
@@ -593,11 +590,6 @@ const char *profile_name(const struct profile *p)
 const char *profile_sha256(const struct profile *p)
 {
 	return p->sha256;
-}
-
-const char *profile_card(const struct profile *p)
-{
-	return p->card;
 }
 
 const char *profile_text(const struct profile *p)

@@ -132,8 +132,7 @@ struct noise {
 struct profile {
 	struct arena arena;
 	const char *name, *title;
-	const char *card; /* key, or NULL */
-	int card_row;     /* -1: no card */
+	int card_row; /* -1: no card */
 	struct csv accelerators;
 	bool expect[HAS_COUNT];
 	struct criterion *criteria;

@@ -28,7 +28,6 @@ void profile_free(struct profile *p);
 const char *profile_name(const struct profile *p);
 /* Digest of the profile with all it extends and its card row, canonical form. */
 const char *profile_sha256(const struct profile *p);
-const char *profile_card(const struct profile *p); /* key or NULL */
 /* The canonical form itself, of which profile_sha256 is the digest: kept with a run,
  * it can be loaded again when the files it came from are gone. */
 const char *profile_text(const struct profile *p);

@@ -14,34 +14,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-#define QPS   64
-#define RING  4096
-#define WAITS 20000 /* of 0.1 ms, for a receive of the other side */
+#include "tests/standin/verbs_plain.h"
 
-struct slot {
-	uint64_t id, address;
-	uint32_t bytes;
-};
-
-/* One writes, one reads. */
-struct ring {
-	atomic_uint put, taken;
-	struct slot slots[RING];
-};
+#define QPS  64
+#define RING 4096 /* of what is done */
 
 struct shared_qp {
 	pid_t pid;
-	struct ring wanted, come; /* receives posted, receives done */
+	struct verbs_inbox inbox;
 };
 
 struct fabric {
@@ -120,26 +106,9 @@ struct ibv_device **ibv_get_device_list(int *count)
 	return list;
 }
 
-void ibv_free_device_list(struct ibv_device **list)
-{
-	free(list);
-}
-
-const char *ibv_get_device_name(struct ibv_device *device)
-{
-	return device->name;
-}
-
 static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc);
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-
-static int req_notify(struct ibv_cq *cq, int solicited)
-{
-	(void)cq;
-	(void)solicited;
-	return 0;
-}
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
@@ -159,7 +128,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	flipped = 0;
 	context->device = device;
 	context->ops.poll_cq = poll_cq;
-	context->ops.req_notify_cq = req_notify;
+	context->ops.req_notify_cq = verbs_req_notify;
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_recv;
 	return context;
@@ -177,7 +146,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
 	*attr = (struct ibv_device_attr){.fw_ver = "1.2.3",
-	                                 .max_qp_wr = 1024,
+	                                 .max_qp_wr = VERBS_RING,
 	                                 .max_qp_rd_atom = 16,
 	                                 .max_qp_init_rd_atom = 8};
 	return 0;
@@ -198,20 +167,6 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 		fault("ib") || fault("grh") ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
 	attr->lid = fault("ib") || fault("grh") ? 7 : 0;
 	attr->flags = fault("grh") ? IBV_QPF_GRH_REQUIRED : 0;
-	return 0;
-}
-
-struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
-{
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
-
-	pd->context = context;
-	return pd;
-}
-
-int ibv_dealloc_pd(struct ibv_pd *pd)
-{
-	free(pd);
 	return 0;
 }
 
@@ -257,22 +212,6 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 /* --- queues ------------------------------------------------------------------------------- */
 
-struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
-{
-	struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
-
-	channel->context = context;
-	channel->fd = eventfd(0, EFD_CLOEXEC);
-	return channel;
-}
-
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
-{
-	close(channel->fd);
-	free(channel);
-	return 0;
-}
-
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *self,
                              struct ibv_comp_channel *channel, int vector)
 {
@@ -290,20 +229,6 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	free(cq);
 	return 0;
-}
-
-int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **self)
-{
-	(void)channel;
-	(void)cq;
-	(void)self;
-	return -1;
-}
-
-void ibv_ack_cq_events(struct ibv_cq *cq, unsigned count)
-{
-	(void)cq;
-	(void)count;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -354,39 +279,6 @@ static uint64_t real_address(const struct ibv_sge *part)
 	return part->addr + fabric->memory[part->lkey % QPS].shift;
 }
 
-/* Between two processes as between two adapters. */
-static int copy(pid_t pid, uint64_t mine, uint64_t theirs, size_t bytes, int reads)
-{
-	struct iovec a = {(void *)(uintptr_t)mine, bytes}, b = {(void *)(uintptr_t)theirs, bytes};
-	ssize_t n = reads ? process_vm_readv(pid, &a, 1, &b, 1, 0)
-	                  : process_vm_writev(pid, &a, 1, &b, 1, 0);
-
-	return n == (ssize_t)bytes;
-}
-
-static enum ibv_wc_status send_to(struct shared_qp *to, const struct ibv_sge *part)
-{
-	const struct timespec moment = {.tv_nsec = 100000};
-	struct slot *slot;
-	unsigned at = atomic_load(&to->wanted.taken);
-
-	for (int i = 0; at == atomic_load(&to->wanted.put); i++) {
-		if (i == WAITS)
-			return IBV_WC_RNR_RETRY_EXC_ERR;
-		nanosleep(&moment, NULL);
-	}
-	slot = &to->wanted.slots[at % RING];
-	if (part->length > slot->bytes)
-		return IBV_WC_REM_INV_REQ_ERR;
-	if (!copy(to->pid, real_address(part), slot->address, part->length, 0))
-		return IBV_WC_RETRY_EXC_ERR;
-	to->come.slots[atomic_load(&to->come.put) % RING] =
-		(struct slot){slot->id, 0, part->length};
-	atomic_store(&to->wanted.taken, at + 1);
-	atomic_fetch_add(&to->come.put, 1);
-	return IBV_WC_SUCCESS;
-}
-
 static enum ibv_wc_status carry_out(struct double_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct shared_qp *to = &fabric->qps[qp->remote];
@@ -395,13 +287,13 @@ static enum ibv_wc_status carry_out(struct double_qp *qp, const struct ibv_send_
 	unsigned key = wr->wr.rdma.rkey;
 
 	if (wr->opcode == IBV_WR_SEND)
-		return send_to(to, part);
+		return verbs_send(&to->inbox, to->pid, real_address(part), part->length);
 	from = key < QPS ? fabric->memory[key].address : 0;
 	if (key >= QPS || fabric->memory[key].pid != to->pid || at < from ||
 	    at + part->length > from + fabric->memory[key].bytes)
 		return IBV_WC_REM_ACCESS_ERR;
-	return copy(to->pid, real_address(part), at + fabric->memory[key].shift, part->length,
-	            wr->opcode == IBV_WR_RDMA_READ)
+	return verbs_copy(to->pid, real_address(part), at + fabric->memory[key].shift, part->length,
+	                  wr->opcode == IBV_WR_RDMA_READ)
 	               ? IBV_WC_SUCCESS
 	               : IBV_WC_RETRY_EXC_ERR;
 }
@@ -434,12 +326,10 @@ static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 static int post_recv(struct ibv_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct double_qp *qp = (struct double_qp *)q;
-	struct ring *wanted = &fabric->qps[qp->number].wanted;
 
 	(void)bad;
-	wanted->slots[atomic_load(&wanted->put) % RING] =
-		(struct slot){wr->wr_id, real_address(wr->sg_list), wr->sg_list->length};
-	atomic_fetch_add(&wanted->put, 1);
+	verbs_want(&fabric->qps[qp->number].inbox, wr->wr_id, real_address(wr->sg_list),
+	           wr->sg_list->length);
 	return 0;
 }
 
@@ -450,18 +340,8 @@ static int poll_cq(struct ibv_cq *c, int most, struct ibv_wc *wc)
 
 	for (; n < most && cq->taken != cq->put; n++)
 		wc[n] = cq->done[cq->taken++ % RING];
-	for (int i = 0; i < cq->n_qps; i++) {
-		struct ring *come = &fabric->qps[cq->qps[i]->number].come;
-
-		while (n < most && atomic_load(&come->taken) != atomic_load(&come->put)) {
-			const struct slot *s =
-				&come->slots[atomic_fetch_add(&come->taken, 1) % RING];
-
-			wc[n++] = (struct ibv_wc){.wr_id = s->id,
-			                          .opcode = IBV_WC_RECV,
-			                          .byte_len = s->bytes,
-			                          .qp_num = cq->qps[i]->qp.qp_num};
-		}
-	}
+	for (int i = 0; i < cq->n_qps; i++)
+		n += verbs_take(&fabric->qps[cq->qps[i]->number].inbox, cq->qps[i]->qp.qp_num,
+		                wc + n, most - n);
 	return n;
 }

@@ -389,6 +389,33 @@ static void an_answer_that_cannot_be(void **state)
 	assert_string_equal(r->reason.args[2], "1");
 }
 
+static bool has_part_of_a_card(cJSON *text, int n)
+{
+	if (n == 2)
+		cJSON_ReplaceItemInObject(text, "cards", cJSON_CreateNumber(2.7));
+	return true;
+}
+
+static bool has_part_of_a_depth(cJSON *text, int n)
+{
+	if (n == 2)
+		cJSON_ReplaceItemInObject(text, "room", cJSON_CreateNumber(2.7));
+	return true;
+}
+
+static void a_fraction_is_no_count(void **state)
+{
+	struct set *s = *state;
+	const struct reading *r;
+
+	s->c->all[1].meddle = has_part_of_a_card;
+	s->c->all[2].meddle = has_part_of_a_depth;
+	run_shared(s);
+	r = expect_rest(s, OUTCOME_NOT_MEASURED, "storage_all_missing_more", "storage_all_shared");
+	assert_string_equal(r->reason.args[0], "n002");
+	assert_string_equal(r->reason.args[2], "1");
+}
+
 static void a_node_without_fio_says_so(void **state)
 {
 	struct set *s = *state;
@@ -460,6 +487,7 @@ int main(void)
 		TEST(a_silent_node_is_named),
 		TEST(a_node_lost_while_all_read_leaves_no_figure),
 		TEST(an_answer_that_cannot_be),
+		TEST(a_fraction_is_no_count),
 		TEST(a_node_without_fio_says_so),
 		TEST(a_node_without_the_path),
 		TEST(data_that_another_node_does_not_get),

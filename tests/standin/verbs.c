@@ -10,19 +10,16 @@
  * share of each, less where it collapses. */
 #include <errno.h>
 #include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/standin/standin.h"
+#include "tests/standin/verbs_plain.h"
 
 #pragma GCC visibility push(default)
 extern const char assay_standin[];
@@ -33,23 +30,10 @@ void assay_standin_sleep_ns(int64_t ns);
 #define PROCESSES  2048
 #define PAIRS      4096 /* queue pairs at a time */
 #define REGIONS    1024
-#define RING       1024
-#define WAITS      50000 /* of 0.1 ms, for a receive of the other side */
 #define LATENCY_NS 1000  /* one way */
 #define SMALL      64    /* bytes of a message that moves the other clock */
 #define MANY       3     /* senders, from which on it is many to one */
 #define REACHED    0.985 /* of what the headers leave */
-
-struct slot {
-	uint64_t id;
-	uint32_t bytes;
-	uint64_t address;
-};
-
-struct ring {
-	atomic_uint put, taken;
-	struct slot slots[RING];
-};
 
 struct shared_process {
 	atomic_int pid;
@@ -62,8 +46,8 @@ struct shared_process {
 struct shared_qp {
 	atomic_int process; /* number + 1; 0: free */
 	int nic;
-	atomic_int remote;        /* queue pair + 1; 0: not connected */
-	struct ring wanted, come; /* receives posted, receives done */
+	atomic_int remote; /* queue pair + 1; 0: not connected */
+	struct verbs_inbox inbox;
 };
 
 struct shared {
@@ -201,26 +185,9 @@ struct ibv_device **ibv_get_device_list(int *count)
 	return list;
 }
 
-void ibv_free_device_list(struct ibv_device **list)
-{
-	free(list);
-}
-
-const char *ibv_get_device_name(struct ibv_device *device)
-{
-	return device->name;
-}
-
 static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc);
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-
-static int req_notify(struct ibv_cq *cq, int solicited)
-{
-	(void)cq;
-	(void)solicited;
-	return 0;
-}
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
@@ -229,7 +196,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	a->nic = (int)(device - devices);
 	a->context.device = device;
 	a->context.ops.poll_cq = poll_cq;
-	a->context.ops.req_notify_cq = req_notify;
+	a->context.ops.req_notify_cq = verbs_req_notify;
 	a->context.ops.post_send = post_send;
 	a->context.ops.post_recv = post_recv;
 	return &a->context;
@@ -245,7 +212,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
 	*attr = (struct ibv_device_attr){.fw_ver = "1.2.3",
-	                                 .max_qp_wr = RING / 2,
+	                                 .max_qp_wr = VERBS_RING / 2,
 	                                 .max_qp_rd_atom = 16,
 	                                 .max_qp_init_rd_atom = 16};
 	return 0;
@@ -265,20 +232,6 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 	attr->link_layer = node.nic_roce ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
 	attr->lid = node.nic_roce ? 0 : (uint16_t)(1 + ((struct adapter *)context)->nic);
 	attr->flags = 0;
-	return 0;
-}
-
-struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
-{
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
-
-	pd->context = context;
-	return pd;
-}
-
-int ibv_dealloc_pd(struct ibv_pd *pd)
-{
-	free(pd);
 	return 0;
 }
 
@@ -315,22 +268,6 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 /* --- queues ------------------------------------------------------------------------------------ */
 
-struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
-{
-	struct ibv_comp_channel *channel = calloc(1, sizeof(*channel));
-
-	channel->context = context;
-	channel->fd = eventfd(0, EFD_CLOEXEC);
-	return channel;
-}
-
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
-{
-	close(channel->fd);
-	free(channel);
-	return 0;
-}
-
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *user,
                              struct ibv_comp_channel *channel, int vector)
 {
@@ -352,20 +289,6 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
-int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **user)
-{
-	(void)channel;
-	(void)cq;
-	(void)user;
-	return -1;
-}
-
-void ibv_ack_cq_events(struct ibv_cq *cq, unsigned count)
-{
-	(void)cq;
-	(void)count;
-}
-
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct double_qp *qp = calloc(1, sizeof(*qp));
@@ -381,10 +304,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 			continue;
 		s->nic = qp->adapter->nic;
 		atomic_store(&s->remote, 0);
-		atomic_store(&s->wanted.put, 0);
-		atomic_store(&s->wanted.taken, 0);
-		atomic_store(&s->come.put, 0);
-		atomic_store(&s->come.taken, 0);
+		atomic_store(&s->inbox.wanted.put, 0);
+		atomic_store(&s->inbox.wanted.taken, 0);
+		atomic_store(&s->inbox.come.put, 0);
+		atomic_store(&s->inbox.come.taken, 0);
 		qp->number = i;
 		qp->qp.qp_num = 1 + (uint32_t)i;
 		qp->cq->qps[qp->cq->n_qps++] = qp;
@@ -492,42 +415,9 @@ static double rate_of(const struct double_qp *qp, const struct shared_qp *far)
 
 /* --- work -------------------------------------------------------------------------------------------- */
 
-static int copy(const struct shared_process *there, uint64_t mine, uint64_t theirs, size_t bytes,
-                int reads)
-{
-	struct iovec a = {(void *)(uintptr_t)mine, bytes}, b = {(void *)(uintptr_t)theirs, bytes};
-	pid_t pid = atomic_load(&there->pid);
-	ssize_t n = reads ? process_vm_readv(pid, &a, 1, &b, 1, 0)
-	                  : process_vm_writev(pid, &a, 1, &b, 1, 0);
-
-	return n == (ssize_t)bytes;
-}
-
 static uint64_t real_address(const struct ibv_sge *part)
 {
 	return part->addr + shared->regions[part->lkey % REGIONS].shift;
-}
-
-static enum ibv_wc_status send_to(struct shared_qp *far, const struct ibv_sge *part)
-{
-	const struct timespec moment = {.tv_nsec = 100000};
-	unsigned at = atomic_load(&far->wanted.taken);
-	struct slot *slot;
-
-	for (int i = 0; at == atomic_load(&far->wanted.put); i++) {
-		if (i == WAITS)
-			return IBV_WC_RNR_RETRY_EXC_ERR;
-		nanosleep(&moment, NULL);
-	}
-	slot = &far->wanted.slots[at % RING];
-	if (part->length > slot->bytes)
-		return IBV_WC_REM_INV_REQ_ERR;
-	if (!copy(process_of(far), real_address(part), slot->address, part->length, 0))
-		return IBV_WC_RETRY_EXC_ERR;
-	far->come.slots[atomic_load(&far->come.put) % RING] =
-		(struct slot){slot->id, part->length, 0};
-	atomic_store(&far->wanted.taken, at + 1);
-	return IBV_WC_SUCCESS;
 }
 
 static enum ibv_wc_status carry_out(struct shared_qp *far, const struct ibv_send_wr *wr)
@@ -535,17 +425,18 @@ static enum ibv_wc_status carry_out(struct shared_qp *far, const struct ibv_send
 	const struct ibv_sge *part = wr->sg_list;
 	uint64_t at = wr->wr.rdma.remote_addr, from;
 	unsigned key = wr->wr.rdma.rkey;
+	pid_t pid = atomic_load(&process_of(far)->pid);
 
 	if (wr->opcode == IBV_WR_SEND)
-		return send_to(far, part);
+		return verbs_send(&far->inbox, pid, real_address(part), part->length);
 	if (key >= REGIONS ||
 	    atomic_load(&shared->regions[key].process) != atomic_load(&far->process))
 		return IBV_WC_REM_ACCESS_ERR;
 	from = shared->regions[key].address;
 	if (at < from || at + part->length > from + shared->regions[key].bytes)
 		return IBV_WC_REM_ACCESS_ERR;
-	return copy(process_of(far), real_address(part), at + shared->regions[key].shift,
-	            part->length, wr->opcode == IBV_WR_RDMA_READ)
+	return verbs_copy(pid, real_address(part), at + shared->regions[key].shift, part->length,
+	                  wr->opcode == IBV_WR_RDMA_READ)
 	               ? IBV_WC_SUCCESS
 	               : IBV_WC_RETRY_EXC_ERR;
 }
@@ -589,8 +480,6 @@ static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 		qp->adapter->free_at = at;
 	}
 	status = carry_out(far, wr);
-	if (wr->opcode == IBV_WR_SEND && status == IBV_WC_SUCCESS)
-		atomic_fetch_add(&far->come.put, 1);
 	finish(qp, wr, status, at);
 	return 0;
 }
@@ -598,12 +487,10 @@ static int post_send(struct ibv_qp *q, struct ibv_send_wr *wr, struct ibv_send_w
 static int post_recv(struct ibv_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct double_qp *qp = (struct double_qp *)q;
-	struct ring *wanted = &shared->pairs[qp->number].wanted;
 
 	(void)bad;
-	wanted->slots[atomic_load(&wanted->put) % RING] =
-		(struct slot){wr->wr_id, wr->sg_list->length, real_address(wr->sg_list)};
-	atomic_fetch_add(&wanted->put, 1);
+	verbs_want(&shared->pairs[qp->number].inbox, wr->wr_id, real_address(wr->sg_list),
+	           wr->sg_list->length);
 	return 0;
 }
 
@@ -618,17 +505,8 @@ static int poll_cq(struct ibv_cq *c, int most, struct ibv_wc *wc)
 		wc[n] = d->wc;
 		move_clock(self, (long long)d->at);
 	}
-	for (int i = 0; i < cq->n_qps; i++) {
-		struct shared_qp *s = &shared->pairs[cq->qps[i]->number];
-
-		while (n < most && atomic_load(&s->come.taken) != atomic_load(&s->come.put)) {
-			unsigned at = atomic_fetch_add(&s->come.taken, 1);
-
-			wc[n++] = (struct ibv_wc){.wr_id = s->come.slots[at % RING].id,
-			                          .opcode = IBV_WC_RECV,
-			                          .byte_len = s->come.slots[at % RING].bytes,
-			                          .qp_num = 1 + (uint32_t)cq->qps[i]->number};
-		}
-	}
+	for (int i = 0; i < cq->n_qps; i++)
+		n += verbs_take(&shared->pairs[cq->qps[i]->number].inbox,
+		                1 + (uint32_t)cq->qps[i]->number, wc + n, most - n);
 	return n;
 }

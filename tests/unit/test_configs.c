@@ -19,7 +19,7 @@ static void every_profile_loads(void **state)
 		struct profile *p = config_profile(*name);
 
 		assert_string_equal(profile_name(p), *name);
-		assert_true((strcmp(*name, BASE) == 0) == (profile_card(p) == NULL));
+		assert_true((strcmp(*name, BASE) == 0) == (p->card_row < 0));
 		assert_int_equal(p->n_criteria, 5);
 		for (int i = 0; i < 5; i++)
 			assert_string_equal(p->criteria[i].id,

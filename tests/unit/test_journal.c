@@ -251,8 +251,10 @@ static void frames_are_checked(void **state)
 	str_pad(&line, 'x', JOURNAL_LINE_MAX);
 	str_add(&line, "\"}");
 	assert_int_equal(journal_append(j, line.data, line.len, NULL), ST_RANGE);
-	assert_int_equal(journal_readings(j), 1);
 	assert_int_equal(journal_close(j, false, digest, NULL), ST_OK);
+	str_release(&line);
+	line = slurp(p.journal);
+	assert_non_null(strstr(line.data, "\"readings\":1,"));
 	str_release(&line);
 	place_remove(&p);
 }
@@ -338,7 +340,6 @@ static void resume_goes_on_behind_the_last_whole_line(void **state)
 	/* into the work line behind the three readings */
 	assert_int_equal(truncate(p.journal, strstr(text.data, "\"state\"") - text.data), 0);
 	assert_int_equal(journal_resume(&j, p.dir, "0.1.0", "9f2c", NULL), ST_OK);
-	assert_int_equal(journal_readings(j), 3);
 	assert_int_equal(append(j, &r, NULL), ST_OK);
 	assert_int_equal(journal_close(j, false, digest, NULL), ST_OK);
 	assert_int_equal(rundir_open(&run, p.dir, RUNDIR_CHAIN, NULL), ST_OK);
@@ -447,7 +448,6 @@ static void a_file_size_limit_costs_only_the_line_that_hits_it(void **state)
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_int_equal(st, ST_NOSPACE);
 	assert_in_range(count, 10, 16);
-	assert_int_equal(journal_readings(j), count);
 	expect_cut_after(&p, count);
 	assert_int_equal(append(j, &r, NULL), ST_OK);
 	assert_int_equal(journal_close(j, false, digest, NULL), ST_OK);

@@ -2,6 +2,7 @@
  * make in one the place and the word that would have been right. */
 #include "score_kit.h"
 
+#include "score/accel.h"
 #include "score/profile.h"
 
 static const struct rule *rule_of(const struct profile *p, const char *id)
@@ -19,7 +20,7 @@ static void loads_by_name(void **state)
 
 	(void)state;
 	assert_string_equal(profile_name(p), "base");
-	assert_null(profile_card(p));
+	assert_int_equal(p->card_row, -1);
 	assert_int_equal(p->n_rules, 2);
 	assert_int_equal(rule_of(p, "speed")->limit.kind, LIMIT_MIN);
 	assert_true(rule_of(p, "speed")->limit.number == 100);
@@ -47,7 +48,7 @@ static void child_changes_members(void **state)
 		"{\"v\":1,\"name\":\"child\",\"extends\":\"parent.json\","
 		"\"card\":\"good-sxm4-80gb\",\"rules\":[{\"id\":\"extra\",\"required\":false}]}"));
 	assert_string_equal(p->name, "child");
-	assert_string_equal(p->card, "good-sxm4-80gb");
+	assert_int_equal(p->card_row, accel_row(&p->accelerators, "good-sxm4-80gb"));
 	assert_int_equal(p->n_rules, 3);
 	/* An inherited limit of another kind is replaced, the rest stays. */
 	assert_int_equal(rule_of(p, "speed")->limit.kind, LIMIT_MAX);
