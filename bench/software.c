@@ -313,11 +313,15 @@ static enum status emit_containers(struct sw_scan *s, const struct sw_system *sy
 
 	json_object_begin(&j, NULL);
 	sw_put_list(&j, "images", &sys->images, LIST_MOST);
+	sw_put_list(&j, "unread", &sys->unread, LIST_MOST);
 	params = finish(s, &text, &j);
 	for (int i = 0; i < sys->runtimes.count; i++)
 		str_addf(&words, "%s%s", i ? ", " : "", sys->runtimes.item[i]);
 	if (sys->images.count)
 		str_addf(&words, "%s%d images", words.len ? ", " : "", sys->images.count);
+	if (sys->unread.count)
+		str_addf(&words, "%s%d stores or files not readable", words.len ? ", " : "",
+		         sys->unread.count);
 	if (words.len)
 		kept = arena_str(s->arena, words.data);
 	str_release(&words);

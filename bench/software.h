@@ -92,6 +92,14 @@ const char *sw_quoted(struct arena *arena, const char *text, const char *word);
 int sw_version_compare(const char *a, const char *b);
 /* "12.4" -> 12; -1: no number. */
 int sw_major(const char *version);
+/* A piece of a file; `at` is NULL where it would reach beyond. */
+struct sw_bytes {
+	const unsigned char *at;
+	size_t n;
+};
+struct sw_bytes sw_part(struct sw_bytes b, size_t at, size_t n);
+/* Little-endian number of up to 8 bytes; 0 where it would reach beyond. */
+uint64_t sw_le(struct sw_bytes b, size_t at, int count);
 /* Writes the list as an array of texts, at most `most` of them, and "KEY_count". */
 void sw_put_list(struct json_out *j, const char *key, const struct sw_text_list *list, int most);
 
@@ -170,12 +178,24 @@ struct sw_system {
 	const char *capability;     /* compute capability of the cards, "9.0"; NULL: not known */
 	const char *scheduler;      /* "Slurm 23.02 (gres gpu)", or NULL */
 	struct sw_text_list images, runtimes;
+	struct sw_text_list unread; /* "path: why" of stores of images */
 };
 
 void sw_find_system(struct sw_scan *s, struct sw_system *sys);
 const struct sw_item *sw_item_find(const struct sw_system *sys, const char *name);
 /* software_images.c: images at hand, with what their configuration tells of versions. */
 void sw_find_images(struct sw_scan *s, struct sw_system *sys);
+
+struct sw_named {
+	const char *name, *digest; /* "sha256:…" of a manifest or a list of them */
+};
+struct sw_named_list {
+	struct sw_named *item;
+	int count, cap;
+};
+/* software_bolt.c: the names that containerd's data base gives to images; false: it
+ * cannot be read, or not all of it is sound. */
+bool sw_bolt_images(struct sw_scan *s, const char *path, struct sw_named_list *out);
 /* software_hosted.c: scheduler, container runtimes and images. */
 void sw_find_hosted(struct sw_scan *s, struct sw_system *sys);
 bool sw_process_runs(struct sw_scan *s, const char *name);

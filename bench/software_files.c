@@ -240,6 +240,23 @@ const char *sw_quoted(struct arena *arena, const char *text, const char *word)
 	return end > p && *end != '\n' && *end ? arena_strn(arena, p, (size_t)(end - p)) : NULL;
 }
 
+struct sw_bytes sw_part(struct sw_bytes b, size_t at, size_t n)
+{
+	if (at > b.n || b.n - at < n)
+		return (struct sw_bytes){0};
+	return (struct sw_bytes){b.at + at, n};
+}
+
+uint64_t sw_le(struct sw_bytes b, size_t at, int count)
+{
+	struct sw_bytes p = sw_part(b, at, (size_t)count);
+	uint64_t value = 0;
+
+	for (int i = count; p.at && i-- > 0;)
+		value = value << 8 | p.at[i];
+	return value;
+}
+
 int sw_version_compare(const char *a, const char *b)
 {
 	while (isdigit((unsigned char)*a) || isdigit((unsigned char)*b)) {

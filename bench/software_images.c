@@ -2,6 +2,7 @@
  * configuration tells in its environment and labels about what is inside. Nothing is
  * unpacked or started, no daemon is asked, and of the environment only variables that
  * are known to be versions are looked at: others may be secrets. */
+#include <errno.h>
 #include <string.h>
 
 #include "software.h"
@@ -9,6 +10,7 @@
 #define STORE_MOST  ((size_t)32 << 20)
 #define CONFIG_MOST ((size_t)1 << 20)
 #define BLOBS_MOST  5000 /* looked at in the store of containerd */
+#define DEPTH_MOST  4    /* of lists of manifests within lists */
 
 /* --- what a configuration tells -------------------------------------------------------------- */
 
@@ -87,23 +89,72 @@ static void add_image(struct sw_scan *s, struct sw_system *sys, const char *name
 	                        : tmpf("%s %.19s", name, digest));
 }
 
-/* --- docker ------------------------------------------------------------------------------------ */
-
-static const char docker_dir[] = "/var/lib/docker/image/overlay2";
-
 static bool is_digest(const char *text)
 {
 	return str_starts(text, "sha256:") && strlen(text) == 71 &&
 	       strspn(text + 7, "0123456789abcdef") == 64;
 }
 
-static void docker_image(struct sw_scan *s, struct sw_system *sys, const cJSON *tag)
+/* A store that is there and closed to us is no empty one. */
+static bool is_store(struct sw_scan *s, struct sw_system *sys, const char *path)
+{
+	struct stat at;
+
+	if (sw_stat(s, path, &at))
+		return true;
+	if (errno != ENOENT && errno != ENOTDIR)
+		sw_add_text(s, &sys->unread, tmpf("%s: %s", path, strerror(errno)));
+	return false;
+}
+
+/* A file of a store as JSON; what is there and is none is noted. To be released. */
+static bool load(struct sw_scan *s, struct sw_system *sys, const char *path, size_t most,
+                 struct json_doc *doc)
+{
+	struct str text = {0};
+	bool there = is_store(s, sys, path), read = there && sw_read(s, &text, path, most);
+	bool sound = read && json_parse(doc, path, str_text(&text), text.len, JSON_DUPLICATES,
+	                                NULL) == ST_OK;
+
+	if (there && !sound)
+		sw_add_text(s, &sys->unread,
+		            tmpf("%s: %s", path, read ? "no JSON" : "cannot be read"));
+	str_release(&text);
+	return sound;
+}
+
+/* Value of "key = value" in a file of settings, its quotes taken off; or NULL. */
+static const char *setting(struct sw_scan *s, const char *path, const char *key)
+{
+	struct str text = {0};
+	const char *value = NULL;
+	char *rest = NULL;
+
+	if (sw_read(s, &text, path, CONFIG_MOST) && text.len)
+		for (char *line = strtok_r(text.data, "\r\n", &rest); line && !value;
+		     line = strtok_r(NULL, "\r\n", &rest)) {
+			char *p = line + strspn(line, " \t");
+
+			if (!str_starts(p, key))
+				continue;
+			p += strlen(key);
+			p += strspn(p, " \t");
+			value = *p == '=' ? sw_quoted(s->arena, p, "=") : NULL;
+		}
+	str_release(&text);
+	return value && *value == '/' ? value : NULL;
+}
+
+/* --- docker ------------------------------------------------------------------------------------ */
+
+static void docker_image(struct sw_scan *s, struct sw_system *sys, const char *dir,
+                         const cJSON *tag)
 {
 	struct str inside = {0};
 
 	if (is_digest(tag->valuestring))
 		read_config(s,
-		            arena_strf(s->arena, "%s/imagedb/content/sha256/%s", docker_dir,
+		            arena_strf(s->arena, "%s/imagedb/content/sha256/%s", dir,
 		                       tag->valuestring + 7),
 		            &inside);
 	add_image(s, sys, tag->string, tag->valuestring, &inside);
@@ -111,36 +162,42 @@ static void docker_image(struct sw_scan *s, struct sw_system *sys, const cJSON *
 }
 
 /* {"Repositories":{"name":{"name:tag":"sha256:…","name@sha256:…":"sha256:…"}}} */
-static void docker_images(struct sw_scan *s, struct sw_system *sys)
+static void docker_store(struct sw_scan *s, struct sw_system *sys, const char *dir)
 {
-	const char *path = arena_strf(s->arena, "%s/repositories.json", docker_dir);
 	const cJSON *repository, *tag;
-	struct str text = {0};
 	struct json_doc doc;
 
-	if (!sw_read(s, &text, path, STORE_MOST)) {
-		str_release(&text);
+	if (!load(s, sys, arena_strf(s->arena, "%s/repositories.json", dir), STORE_MOST, &doc))
 		return;
-	}
-	if (json_parse(&doc, path, str_text(&text), text.len, JSON_DUPLICATES, NULL) == ST_OK) {
-		cJSON_ArrayForEach(repository, json_get(doc.root, "Repositories"))
+	cJSON_ArrayForEach(repository, json_get(doc.root, "Repositories"))
+	{
+		cJSON_ArrayForEach(tag, repository)
 		{
-			cJSON_ArrayForEach(tag, repository)
-			{
-				if (tag->string && !strchr(tag->string, '@') && cJSON_IsString(tag))
-					docker_image(s, sys, tag);
-			}
+			if (tag->string && !strchr(tag->string, '@') && cJSON_IsString(tag))
+				docker_image(s, sys, dir, tag);
 		}
-		json_release(&doc);
-	} else {
-		sw_add_text(s, &s->unreadable, tmpf("%s: no JSON", path));
 	}
-	str_release(&text);
+	json_release(&doc);
+}
+
+/* A store for each way to lay files over each other: overlay2, btrfs … */
+static void docker_images(struct sw_scan *s, struct sw_system *sys)
+{
+	const char *root = "/var/lib/docker", *dir;
+	struct json_doc doc;
+
+	if (load(s, sys, "/etc/docker/daemon.json", CONFIG_MOST, &doc)) {
+		root = arena_str(s->arena, json_string(doc.root, "data-root", root));
+		json_release(&doc);
+	}
+	dir = arena_strf(s->arena, "%s/image", root);
+	if (*root != '/' || !is_store(s, sys, dir))
+		return;
+	for (const char *const *name = sw_names(s, dir); *name; name++)
+		docker_store(s, sys, arena_strf(s->arena, "%s/%s", dir, *name));
 }
 
 /* --- podman ------------------------------------------------------------------------------------ */
-
-static const char podman_dir[] = "/var/lib/containers/storage/overlay-images";
 
 /* Its store names a blob by "=" and the digest in base64. */
 static void add_base64(struct str *out, const char *text)
@@ -159,35 +216,34 @@ static void add_base64(struct str *out, const char *text)
 	}
 }
 
-static void podman_config(struct sw_scan *s, const char *id, struct str *inside)
+static void podman_config(struct sw_scan *s, struct sw_system *sys, const char *dir, const char *id,
+                          struct str *inside)
 {
-	const char *path = arena_strf(s->arena, "%s/%s/manifest", podman_dir, id);
-	struct str text = {0}, name = {0};
+	struct str name = {0};
 	struct json_doc doc;
 
-	if (sw_read(s, &text, path, CONFIG_MOST) &&
-	    json_parse(&doc, path, str_text(&text), text.len, JSON_DUPLICATES, NULL) == ST_OK) {
+	if (load(s, sys, arena_strf(s->arena, "%s/%s/manifest", dir, id), CONFIG_MOST, &doc)) {
 		const char *digest = json_string(json_get(doc.root, "config"), "digest", "");
 
 		if (is_digest(digest)) {
-			str_addf(&name, "%s/%s/=", podman_dir, id);
+			str_addf(&name, "%s/%s/=", dir, id);
 			add_base64(&name, digest);
 			read_config(s, name.data, inside);
 		}
 		json_release(&doc);
 	}
-	str_release(&text);
 	str_release(&name);
 }
 
-static void podman_image(struct sw_scan *s, struct sw_system *sys, const cJSON *image)
+static void podman_image(struct sw_scan *s, struct sw_system *sys, const char *dir,
+                         const cJSON *image)
 {
 	const char *id = json_string(image, "id", "");
 	struct str inside = {0};
 	const cJSON *name;
 
 	if (*id && !strchr(id, '/'))
-		podman_config(s, id, &inside);
+		podman_config(s, sys, dir, id, &inside);
 	cJSON_ArrayForEach(name, json_get(image, "names"))
 	{
 		if (cJSON_IsString(name))
@@ -197,31 +253,98 @@ static void podman_image(struct sw_scan *s, struct sw_system *sys, const cJSON *
 	str_release(&inside);
 }
 
-/* [{"id":"…","names":["…"],"digest":"sha256:…"}] */
+/* [{"id":"…","names":["…"],"digest":"sha256:…"}] in GRAPHROOT/overlay-images, vfs-images … */
 static void podman_images(struct sw_scan *s, struct sw_system *sys)
 {
-	const char *path = arena_strf(s->arena, "%s/images.json", podman_dir);
-	struct str text = {0};
+	const char *root = setting(s, "/etc/containers/storage.conf", "graphroot");
 	struct json_doc doc;
 	const cJSON *image;
 
-	if (sw_read(s, &text, path, STORE_MOST) &&
+	root = root ? root : "/var/lib/containers/storage";
+	if (!is_store(s, sys, root))
+		return;
+	for (const char *const *name = sw_names(s, root); *name; name++) {
+		const char *dir = arena_strf(s->arena, "%s/%s", root, *name);
+
+		if (!str_ends(*name, "-images") ||
+		    !load(s, sys, arena_strf(s->arena, "%s/images.json", dir), STORE_MOST, &doc))
+			continue;
+		cJSON_ArrayForEach(image, doc.root) podman_image(s, sys, dir, image);
+		json_release(&doc);
+	}
+}
+
+/* --- containerd -------------------------------------------------------------------------------- */
+
+static const char *blob_path(struct sw_scan *s, const char *root, const char *digest)
+{
+	return arena_strf(s->arena, "%s/io.containerd.content.v1.content/blobs/sha256/%s", root,
+	                  digest + strlen("sha256:"));
+}
+
+/* From a manifest, or the first of a list of them that was fetched, to the configuration. */
+static void manifest_config(struct sw_scan *s, const char *root, const char *digest,
+                            struct str *inside, int depth)
+{
+	struct str text = {0};
+	struct json_doc doc;
+	const char *path, *config;
+	const cJSON *one;
+
+	if (!is_digest(digest) || depth == DEPTH_MOST || inside->len)
+		return;
+	path = blob_path(s, root, digest);
+	if (sw_read(s, &text, path, CONFIG_MOST) &&
 	    json_parse(&doc, path, str_text(&text), text.len, JSON_DUPLICATES, NULL) == ST_OK) {
-		cJSON_ArrayForEach(image, doc.root) podman_image(s, sys, image);
+		config = json_string(json_get(doc.root, "config"), "digest", "");
+		if (is_digest(config))
+			read_config(s, blob_path(s, root, config), inside);
+		cJSON_ArrayForEach(one, json_get(doc.root, "manifests"))
+		{
+			manifest_config(s, root, json_string(one, "digest", ""), inside, depth + 1);
+		}
 		json_release(&doc);
 	}
 	str_release(&text);
 }
 
-/* --- others ------------------------------------------------------------------------------------ */
-
-/* Names of containerd's images lie in a data base of its own; configurations among its
- * blobs are known by what is in them, and blobs of layers by their size. */
-static void containerd_images(struct sw_scan *s, struct sw_system *sys)
+/* Kubernetes gives an image its digests as names too; they tell only where no name does. */
+static bool is_alias(const struct sw_named_list *list, int which)
 {
-	static const char dir[] =
-		"/var/lib/containerd/io.containerd.content.v1.content/blobs/sha256";
-	const char *const *names = sw_there(s, dir) ? sw_names(s, dir) : NULL;
+	const struct sw_named *n = &list->item[which];
+
+	if (str_starts(n->name, "sha256:"))
+		return true;
+	for (int i = 0; i < list->count && strchr(n->name, '@'); i++)
+		if (!strchr(list->item[i].name, '@') &&
+		    !str_starts(list->item[i].name, "sha256:") &&
+		    strcmp(list->item[i].digest, n->digest) == 0)
+			return true;
+	return false;
+}
+
+static void named_images(struct sw_scan *s, struct sw_system *sys, const char *root,
+                         const struct sw_named_list *list)
+{
+	struct str inside = {0};
+
+	for (int i = 0; i < list->count && !sw_late(s); i++) {
+		if (is_alias(list, i))
+			continue;
+		str_clear(&inside);
+		manifest_config(s, root, list->item[i].digest, &inside, 0);
+		add_image(s, sys, list->item[i].name, list->item[i].digest, &inside);
+	}
+	str_release(&inside);
+}
+
+/* Configurations among the blobs are known by what is in them, and blobs of layers by
+ * their size. */
+static void nameless_images(struct sw_scan *s, struct sw_system *sys, const char *root)
+{
+	const char *dir =
+		arena_strf(s->arena, "%s/io.containerd.content.v1.content/blobs/sha256", root);
+	const char *const *names = is_store(s, sys, dir) ? sw_names(s, dir) : NULL;
 	struct str inside = {0};
 
 	for (int n = 0; names && names[n] && n < BLOBS_MOST && !sw_late(s); n++) {
@@ -231,10 +354,35 @@ static void containerd_images(struct sw_scan *s, struct sw_system *sys)
 		str_clear(&inside);
 		if (sw_stat(s, path, &at) && at.st_size < (off_t)CONFIG_MOST &&
 		    read_config(s, path, &inside))
-			add_image(s, sys, "containerd", tmpf("sha256:%s", names[n]), &inside);
+			add_image(s, sys, "(name not known)", tmpf("sha256:%s", names[n]), &inside);
 	}
 	str_release(&inside);
 }
+
+static void containerd_store(struct sw_scan *s, struct sw_system *sys, const char *root)
+{
+	const char *names = arena_strf(s->arena, "%s/io.containerd.metadata.v1.bolt/meta.db", root);
+	struct sw_named_list list = {0};
+
+	if (!is_store(s, sys, root))
+		return;
+	if (is_store(s, sys, names) && sw_bolt_images(s, names, &list)) {
+		named_images(s, sys, root, &list);
+		return;
+	}
+	sw_add_text(s, &sys->unread, tmpf("%s: names of images are not known", names));
+	nameless_images(s, sys, root);
+}
+
+static void containerd_images(struct sw_scan *s, struct sw_system *sys)
+{
+	const char *root = setting(s, "/etc/containerd/config.toml", "root");
+
+	containerd_store(s, sys, root ? root : "/var/lib/containerd");
+	containerd_store(s, sys, "/var/lib/rancher/k3s/agent/containerd");
+}
+
+/* --- others ------------------------------------------------------------------------------------ */
 
 /* Squash files of enroot and apptainer have no digest but their name. */
 static void image_files(struct sw_scan *s, struct sw_system *sys, const char *dir,

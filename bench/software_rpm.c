@@ -12,21 +12,16 @@
 #define HEADER_MOST  ((size_t)32 << 20) /* of one package, with its list of files */
 #define ENTRIES_MOST 65536              /* in a header */
 
-struct bytes {
-	const unsigned char *at;
-	size_t n;
-};
-
 struct store {
 	struct sw_scan *s;
-	struct bytes file;
+	struct sw_bytes file;
 	const char *path;
 	struct str blob; /* one header that lay in pieces */
 	size_t budget;   /* pages that may still be looked at: links may form circles */
 	bool broken;     /* something was not as the format wants it */
 };
 
-static unsigned be(struct bytes b, size_t at, int count)
+static unsigned be(struct sw_bytes b, size_t at, int count)
 {
 	unsigned value = 0;
 
@@ -37,22 +32,9 @@ static unsigned be(struct bytes b, size_t at, int count)
 	return value;
 }
 
-static unsigned le(struct bytes b, size_t at, int count)
+static unsigned le(struct sw_bytes b, size_t at, int count)
 {
-	unsigned value = 0;
-
-	if (at > b.n || b.n - at < (size_t)count)
-		return 0;
-	for (int i = count; i-- > 0;)
-		value = value << 8 | b.at[at + (size_t)i];
-	return value;
-}
-
-static struct bytes part(struct bytes b, size_t at, size_t n)
-{
-	if (at > b.n || b.n - at < n)
-		return (struct bytes){0};
-	return (struct bytes){b.at + at, n};
+	return (unsigned)sw_le(b, at, count);
 }
 
 /* --- headers ------------------------------------------------------------------------------ */
@@ -60,7 +42,7 @@ static struct bytes part(struct bytes b, size_t at, size_t n)
 enum { TAG_NAME = 1000, TAG_VERSION = 1001, TAG_RELEASE = 1002, TYPE_STRING = 6 };
 
 /* Text of a tag in the data of a header; NULL: none, or no text that ends. */
-static const char *text_at(struct sw_scan *s, struct bytes data, size_t at)
+static const char *text_at(struct sw_scan *s, struct sw_bytes data, size_t at)
 {
 	const unsigned char *end = at < data.n ? memchr(data.at + at, '\0', data.n - at) : NULL;
 
@@ -69,10 +51,11 @@ static const char *text_at(struct sw_scan *s, struct bytes data, size_t at)
 	                                 : NULL;
 }
 
-static void take_header(struct store *st, struct bytes b)
+static void take_header(struct store *st, struct sw_bytes b)
 {
 	size_t entries = be(b, 0, 4), length = be(b, 4, 4);
-	struct bytes index = part(b, 8, entries * 16), data = part(b, 8 + entries * 16, length);
+	struct sw_bytes index = sw_part(b, 8, entries * 16),
+			data = sw_part(b, 8 + entries * 16, length);
 	const char *name = NULL, *version = NULL, *release = NULL;
 	struct sw_package *p;
 
@@ -113,18 +96,18 @@ struct sqlite {
 	struct store *st;
 	size_t page, usable;
 	/* What is done with each row of the table that is walked. */
-	void (*take)(struct sqlite *q, struct bytes record);
+	void (*take)(struct sqlite *q, struct sw_bytes record);
 	unsigned root; /* page of the table Packages, once it is found; else 0 */
 };
 
-static struct bytes page_of(const struct sqlite *q, unsigned number)
+static struct sw_bytes page_of(const struct sqlite *q, unsigned number)
 {
-	return number ? part(q->st->file, (size_t)(number - 1) * q->page, q->page)
-	              : (struct bytes){0};
+	return number ? sw_part(q->st->file, (size_t)(number - 1) * q->page, q->page)
+	              : (struct sw_bytes){0};
 }
 
 /* A number of 1 to 9 bytes; *at moves behind it. */
-static uint64_t varint(struct bytes b, size_t *at)
+static uint64_t varint(struct sw_bytes b, size_t *at)
 {
 	uint64_t value = 0;
 
@@ -151,7 +134,7 @@ static size_t local_part(const struct sqlite *q, uint64_t size)
 	return want <= most ? want : least;
 }
 
-static void take_cell(struct sqlite *q, struct bytes page, size_t at)
+static void take_cell(struct sqlite *q, struct sw_bytes page, size_t at)
 {
 	struct store *st = q->st;
 	uint64_t size = varint(page, &at);
@@ -160,19 +143,19 @@ static void take_cell(struct sqlite *q, struct bytes page, size_t at)
 
 	varint(page, &at); /* the row's number */
 	local = local_part(q, size);
-	if (size > HEADER_MOST || !part(page, at, local).at) {
+	if (size > HEADER_MOST || !sw_part(page, at, local).at) {
 		st->broken = true;
 		return;
 	}
 	if (local == size) {
-		q->take(q, part(page, at, local));
+		q->take(q, sw_part(page, at, local));
 		return;
 	}
 	str_clear(&st->blob);
 	str_addn(&st->blob, (const char *)page.at + at, local);
 	next = be(page, at + local, 4);
 	while (next && st->blob.len < size && st->budget) {
-		struct bytes more = page_of(q, next);
+		struct sw_bytes more = page_of(q, next);
 		size_t left = (size_t)size - st->blob.len;
 
 		st->budget--;
@@ -183,7 +166,7 @@ static void take_cell(struct sqlite *q, struct bytes page, size_t at)
 		next = be(more, 0, 4);
 	}
 	if (st->blob.len == size)
-		q->take(q, (struct bytes){(const unsigned char *)st->blob.data, st->blob.len});
+		q->take(q, (struct sw_bytes){(const unsigned char *)st->blob.data, st->blob.len});
 	else
 		st->broken = true;
 }
@@ -191,7 +174,7 @@ static void take_cell(struct sqlite *q, struct bytes page, size_t at)
 /* A tree of a table: inner pages lead to leaves. */
 static void walk_table(struct sqlite *q, unsigned number, int depth)
 {
-	struct bytes page = page_of(q, number);
+	struct sw_bytes page = page_of(q, number);
 	size_t head = number == 1 ? 100 : 0;
 	unsigned kind = be(page, head, 1), cells = be(page, head + 3, 2);
 	size_t index = head + (kind == 5 ? 12 : 8);
@@ -222,23 +205,23 @@ static size_t column_size(uint64_t type)
 }
 
 /* Column `wanted` of a record; *type tells what it is. */
-static struct bytes column(struct bytes record, int wanted, uint64_t *type)
+static struct sw_bytes column(struct sw_bytes record, int wanted, uint64_t *type)
 {
 	size_t at = 0, head = (size_t)varint(record, &at), data = head;
 
 	for (int i = 0; at < head && at < record.n; i++) {
 		*type = varint(record, &at);
 		if (i == wanted)
-			return part(record, data, column_size(*type));
+			return sw_part(record, data, column_size(*type));
 		data += column_size(*type);
 	}
-	return (struct bytes){0};
+	return (struct sw_bytes){0};
 }
 
-static void take_schema(struct sqlite *q, struct bytes record)
+static void take_schema(struct sqlite *q, struct sw_bytes record)
 {
 	uint64_t type;
-	struct bytes name = column(record, 1, &type), root;
+	struct sw_bytes name = column(record, 1, &type), root;
 
 	if (!name.at || name.n != 8 || memcmp(name.at, "Packages", 8) != 0)
 		return;
@@ -247,10 +230,10 @@ static void take_schema(struct sqlite *q, struct bytes record)
 		q->root = be(root, 0, (int)root.n);
 }
 
-static void take_package(struct sqlite *q, struct bytes record)
+static void take_package(struct sqlite *q, struct sw_bytes record)
 {
 	uint64_t type;
-	struct bytes blob = column(record, 1, &type);
+	struct sw_bytes blob = column(record, 1, &type);
 
 	if (blob.at)
 		take_header(q->st, blob);
@@ -298,7 +281,7 @@ static void take_chain(struct store *st, size_t page_size, unsigned number, size
 	}
 	str_clear(&st->blob);
 	while (number && st->blob.len < length && st->budget) {
-		struct bytes page = part(st->file, (size_t)number * page_size, page_size);
+		struct sw_bytes page = sw_part(st->file, (size_t)number * page_size, page_size);
 		size_t used = le(page, 22, 2), left = length - st->blob.len;
 
 		st->budget--;
@@ -309,7 +292,7 @@ static void take_chain(struct store *st, size_t page_size, unsigned number, size
 		str_addn(&st->blob, (const char *)page.at + BDB_HEAD, left < used ? left : used);
 	}
 	if (st->blob.len == length)
-		take_header(st, (struct bytes){(const unsigned char *)st->blob.data, length});
+		take_header(st, (struct sw_bytes){(const unsigned char *)st->blob.data, length});
 	else
 		st->broken = true;
 }
@@ -324,7 +307,7 @@ static void read_bdb(struct store *st)
 	}
 	st->budget = 2 * (st->file.n / size + 1);
 	for (size_t at = size; at + size <= st->file.n && !sw_late(st->s); at += size) {
-		struct bytes page = part(st->file, at, size);
+		struct sw_bytes page = sw_part(st->file, at, size);
 		unsigned kind = le(page, 25, 1), entries = le(page, 20, 2);
 
 		/* Keys and values in turn. */
@@ -350,7 +333,7 @@ static void read_ndb(struct store *st)
 	}
 	for (size_t i = 2; i < slots && 16 * i + 16 <= st->file.n && !sw_late(st->s); i++) {
 		size_t slot = 16 * i, at = (size_t)le(st->file, slot + 8, 4) * 16;
-		struct bytes head = part(st->file, at, 16);
+		struct sw_bytes head = sw_part(st->file, at, 16);
 		bool is_slot = memcmp(st->file.at + slot, "Slot", 4) == 0;
 
 		st->broken = st->broken || !is_slot;
@@ -359,7 +342,7 @@ static void read_ndb(struct store *st)
 		if (!head.at || memcmp(head.at, "BlbS", 4) != 0)
 			st->broken = true;
 		else
-			take_header(st, part(st->file, at + 16, le(head, 12, 4)));
+			take_header(st, sw_part(st->file, at + 16, le(head, 12, 4)));
 	}
 }
 
@@ -394,7 +377,7 @@ static void read_store(struct sw_scan *s, const char *path, void (*read)(struct 
 	if (!sw_read(s, &text, path, FILE_MOST)) {
 		sw_add_text(s, &s->unreadable, tmpf("%s: cannot be read", path));
 	} else {
-		st.file = (struct bytes){(const unsigned char *)str_text(&text), text.len};
+		st.file = (struct sw_bytes){(const unsigned char *)str_text(&text), text.len};
 		read(&st);
 		note_log(s, path);
 		if (st.broken)

@@ -117,25 +117,116 @@ scan "$tree"
 is 2 sw_packages.unreadable_count
 is sw_unreadable sw_engine
 
-# Images of docker, podman and containerd; what is secret stays where it is.
+# Images of docker, podman and containerd; what is secret stays where it is. Stores lie
+# where their settings say.
 id=$(printf '%064d' 7)
 tree=$tmp/images
 config='{"architecture":"amd64","config":{"Env":["PATH=/bin","CUDA_VERSION=12.8.0","NCCL_VERSION=2.25.1","API_TOKEN=hush"],"Labels":{"org.opencontainers.image.version":"25.01"}},"rootfs":{"type":"layers"}}'
-docker=$tree/var/lib/docker/image/overlay2 podman=$tree/var/lib/containers/storage/overlay-images
-blobs=$tree/var/lib/containerd/io.containerd.content.v1.content/blobs/sha256
-mkdir -p "$docker/imagedb/content/sha256" "$podman/abc" "$blobs"
+docker=$tree/data/docker/image/btrfs podman=$tree/data/pods/vfs-images
+root=$tree/data/containerd
+blobs=$root/io.containerd.content.v1.content/blobs/sha256
+mkdir -p "$docker/imagedb/content/sha256" "$podman/abc" "$blobs" "$root/io.containerd.metadata.v1.bolt" "$tree"/etc/{docker,containers,containerd}
+echo '{"data-root": "/data/docker"}' >"$tree/etc/docker/daemon.json"
+printf '[storage]\n# graphroot = "/elsewhere"\ngraphroot = "/data/pods"\n' >"$tree/etc/containers/storage.conf"
+printf 'version = 2\nroot = "/data/containerd"\n[grpc]\naddress = "/run/x"\n' >"$tree/etc/containerd/config.toml"
 printf '{"Repositories":{"train":{"train:1":"sha256:%s","train@sha256:1":"sha256:%s"},"other":{"other:2":"sha256:short"}}}' $id $id >"$docker/repositories.json"
 echo "$config" >"$docker/imagedb/content/sha256/$id"
 printf '[{"id":"abc","names":["infer:3"],"digest":"sha256:%s"},{"id":"../x","names":["odd:1"]}]' $id >"$podman/images.json"
 printf '{"config":{"digest":"sha256:%s"}}' $id >"$podman/abc/manifest"
 echo "$config" >"$podman/abc/=$(printf 'sha256:%s' $id | base64 -w0)"
 echo "$config" >"$blobs/$id"
-echo '{"layers":[]}' >"$blobs/$(printf '%064d' 8)"
+# A list of manifests, of which the first was not fetched, and the one that was.
+printf '{"manifests":[{"digest":"sha256:%064d"},{"digest":"sha256:%064d"}]}' 5 8 >"$blobs/$(printf '%064d' 9)"
+printf '{"config":{"digest":"sha256:%s"},"layers":[]}' $id >"$blobs/$(printf '%064d' 8)"
+cat >"$tmp/bolt.py" <<'PY'
+# bolt.py FILE DIGEST NAME...: a bbolt data base as containerd's, with leaves below a
+# branch; its first head is torn, and the second counts.
+import struct, sys
+PAGE, path, digest, names = 4096, sys.argv[1], sys.argv[2].encode(), sorted(n.encode() for n in sys.argv[3:])
+def fnv(data):
+    h = 0xcbf29ce484222325
+    for c in data:
+        h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
+    return h
+def page(number, kind, count, body, size=PAGE):
+    more = (16 + len(body) + PAGE - 1) // PAGE - 1 if size else 0
+    return (struct.pack("<QHHI", number, kind, count, more) + body).ljust(size * (more + 1), b"\0")
+def leaf(number, items, size=PAGE):
+    head, body, at = b"", b"", 16 * len(items)
+    for i, (key, value, bucket) in enumerate(items):
+        head += struct.pack("<IIII", bucket, at - 16 * i, len(key), len(value))
+        body += key + value
+        at += len(key) + len(value)
+    return page(number, 2, len(items), head + body, size)
+def inline(items):
+    return struct.pack("<QQ", 0, 0) + leaf(0, items, 0)
+def image(name, digest):
+    return name, inline([(b"createdat", b"x", 0), (b"target", inline([(b"digest", digest, 0), (b"size", b"\1", 0)]), 1)]), 1
+def branch(number, keys):
+    head, body, at = b"", b"", 16 * len(keys)
+    for i, (key, child) in enumerate(keys):
+        head += struct.pack("<IIQ", at - 16 * i, len(key), child)
+        body += key
+        at += len(key)
+    return page(number, 1, len(keys), head + body)
+def meta(number, change):
+    m = struct.pack("<IIIIQQQQQ", 0xED0CDAED, 2, PAGE, 0, 3, 0, 2, 99, change)
+    return page(number, 4, 0, m + struct.pack("<Q", fnv(m) ^ (number == 0)))
+images = [image(n, digest) for n in names]
+images.append(image(b"zz/long:" + b"x" * 5000, digest))  # a page that goes on in the next
+many = leaf(6, images[len(images) // 2:])
+spaces = [(b"default", inline([(b"content", inline([]), 1)]), 1), (b"k8s.io", inline([(b"images", struct.pack("<QQ", 4, 0), 1)]), 1)]
+pages = [meta(0, 9), meta(1, 8), page(2, 16, 0, b""), leaf(3, [(b"v1", inline(spaces), 1)]),
+         branch(4, [(images[0][0], 5), (images[len(images) // 2][0], 6)]), leaf(5, images[:len(images) // 2]), many]
+open(path, "wb").write(b"".join(pages))
+PY
+db=$root/io.containerd.metadata.v1.bolt/meta.db
+python3 "$tmp/bolt.py" "$db" "sha256:$(printf '%064d' 9)" reg/serve:4 "reg/serve@sha256:$id" "sha256:$id" reg/x:1 || fail "no bolt"
 inside='(CUDA_VERSION 12.8.0, NCCL_VERSION 2.25.1, org.opencontainers.image.version 25.01)'
+# image NAME: it is among those that the last scan told
+image() { [[ $(sed -n 's/^sw_containers.images //p' "$tmp/said") == *"\"$1\""* ]] || fail "\"$1\" is not in $(grep sw_containers "$tmp/said")"; }
 scan "$tree"
-got=$(sed -n 's/^sw_containers.images //p' "$tmp/said")
-for name in "train:1 sha256:000000000000 $inside" "infer:3 sha256:000000000000 $inside" "containerd sha256:000000000000 $inside" "other:2 sha256:short" "odd:1 ?"; do
-	[[ $got == *"\"$name\""* ]] || fail "\"$name\" is not in $got"
+for name in "train:1 sha256:000000000000 $inside" "infer:3 sha256:000000000000 $inside" "other:2 sha256:short" "odd:1 ?" \
+	"reg/serve:4 sha256:000000000000 $inside" "reg/x:1 sha256:000000000000 $inside"; do
+	image "$name"
 done
-[[ $got != *hush* ]] || fail "a secret was told: $got"
-is '5 images' sw_containers
+! grep -q hush "$tmp/said" || fail "a secret was told"
+is '7 images' sw_containers
+is 0 sw_containers.unread_count
+# Without a sound data base the configurations are there, their names are not.
+cp "$db" "$tmp/meta.db"
+for bytes in 0 100 9000 16384 17000; do
+	head -c $bytes "$tmp/meta.db" >"$db"
+	scan "$tree"
+	image "(name not known) sha256:000000000000 $inside"
+	is '5 images, 1 stores or files not readable' sw_containers
+	is "*meta.db: names of images are not known*" sw_containers.unread
+done
+# A branch that leads to itself, and bytes changed at random: said, never believed.
+python3 - "$tmp/meta.db" "$db" <<'PY'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[4 * 4096 + 24:4 * 4096 + 32] = (4).to_bytes(8, "little")
+open(sys.argv[2], "wb").write(data)
+PY
+scan "$tree"
+is "*meta.db: names of images are not known*" sw_containers.unread
+for seed in 1 2 3 4 5 6 7 8; do
+	python3 - "$tmp/meta.db" "$db" $seed <<-'PY'
+		import random, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		random.seed(int(sys.argv[3]))
+		for _ in range(40):
+		    data[random.randrange(3 * 4096, len(data))] = random.randrange(256)
+		open(sys.argv[2], "wb").write(data)
+	PY
+	scan "$tree"
+	is '* images*' sw_containers
+done
+# Rubbish and closed stores are said, and spoil no other reading.
+echo rubbish >"$docker/repositories.json"
+rm -rf "$tree/data/pods" && ln -s pods "$tree/data/pods"
+scan "$tree"
+is '*btrfs/repositories.json: no JSON*/data/pods: Too many levels*' sw_containers.unread
+is 0 sw_packages.unreadable_count
+is sw_none sw_engine
