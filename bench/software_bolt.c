@@ -8,6 +8,7 @@
  * and nothing that a page says of places is believed. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "software.h"
 
 #define FILE_MOST  ((size_t)256 << 20)
@@ -157,20 +158,10 @@ static void take_version(struct bolt *b, struct sw_bytes key, struct sw_bytes va
 
 /* --- the file -------------------------------------------------------------------------- */
 
-/* FNV-1a of 64 bits, as bbolt sums up its heads. */
-static uint64_t sum_of(struct sw_bytes b)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < b.n; i++)
-		h = (h ^ b.at[i]) * 0x100000001b3u;
-	return h;
-}
-
 static bool is_meta(struct sw_bytes meta)
 {
 	return meta.at && sw_le(meta, 0, 4) == MAGIC && sw_le(meta, 4, 4) == 2 &&
-	       sw_le(meta, META - 8, 8) == sum_of(sw_part(meta, 0, META - 8));
+	       sw_le(meta, META - 8, 8) == hash_add(HASH_START, meta.at, META - 8);
 }
 
 /* The head of the latest whole state; its pages tell their size, which the first may

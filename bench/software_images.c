@@ -107,20 +107,32 @@ static bool is_store(struct sw_scan *s, struct sw_system *sys, const char *path)
 	return false;
 }
 
+/* NULL, and the document is to be released; or why there is none. */
+static const char *read_json(struct sw_scan *s, const char *path, size_t most, struct json_doc *doc)
+{
+	struct str text = {0};
+	const char *why = NULL;
+
+	if (!sw_read(s, &text, path, most))
+		why = "cannot be read";
+	else if (json_parse(doc, path, str_text(&text), text.len, JSON_DUPLICATES, NULL) != ST_OK)
+		why = "no JSON";
+	str_release(&text);
+	return why;
+}
+
 /* A file of a store as JSON; what is there and is none is noted. To be released. */
 static bool load(struct sw_scan *s, struct sw_system *sys, const char *path, size_t most,
                  struct json_doc *doc)
 {
-	struct str text = {0};
-	bool there = is_store(s, sys, path), read = there && sw_read(s, &text, path, most);
-	bool sound = read && json_parse(doc, path, str_text(&text), text.len, JSON_DUPLICATES,
-	                                NULL) == ST_OK;
+	const char *why;
 
-	if (there && !sound)
-		sw_add_text(s, &sys->unread,
-		            tmpf("%s: %s", path, read ? "no JSON" : "cannot be read"));
-	str_release(&text);
-	return sound;
+	if (!is_store(s, sys, path))
+		return false;
+	why = read_json(s, path, most, doc);
+	if (why)
+		sw_add_text(s, &sys->unread, tmpf("%s: %s", path, why));
+	return !why;
 }
 
 /* Value of "key = value" in a file of settings, its quotes taken off; or NULL. */
@@ -286,26 +298,21 @@ static const char *blob_path(struct sw_scan *s, const char *root, const char *di
 static void manifest_config(struct sw_scan *s, const char *root, const char *digest,
                             struct str *inside, int depth)
 {
-	struct str text = {0};
 	struct json_doc doc;
-	const char *path, *config;
+	const char *config;
 	const cJSON *one;
 
-	if (!is_digest(digest) || depth == DEPTH_MOST || inside->len)
+	if (!is_digest(digest) || depth == DEPTH_MOST || inside->len ||
+	    read_json(s, blob_path(s, root, digest), CONFIG_MOST, &doc))
 		return;
-	path = blob_path(s, root, digest);
-	if (sw_read(s, &text, path, CONFIG_MOST) &&
-	    json_parse(&doc, path, str_text(&text), text.len, JSON_DUPLICATES, NULL) == ST_OK) {
-		config = json_string(json_get(doc.root, "config"), "digest", "");
-		if (is_digest(config))
-			read_config(s, blob_path(s, root, config), inside);
-		cJSON_ArrayForEach(one, json_get(doc.root, "manifests"))
-		{
-			manifest_config(s, root, json_string(one, "digest", ""), inside, depth + 1);
-		}
-		json_release(&doc);
+	config = json_string(json_get(doc.root, "config"), "digest", "");
+	if (is_digest(config))
+		read_config(s, blob_path(s, root, config), inside);
+	cJSON_ArrayForEach(one, json_get(doc.root, "manifests"))
+	{
+		manifest_config(s, root, json_string(one, "digest", ""), inside, depth + 1);
 	}
-	str_release(&text);
+	json_release(&doc);
 }
 
 /* Kubernetes gives an image its digests as names too; they tell only where no name does. */

@@ -128,7 +128,7 @@ static bool read_answer(struct probe_ctx *ctx, const cJSON *root, void *out)
 		return a->why != NULL;
 	a->seen = arena_str(arena, json_string(root, "seen", NULL));
 	a->cards = talk_whole(root, "cards", 0, 1 << 20);
-	if (a->cards < 0 && json_number(root, "cards", 0) != -1)
+	if (a->cards < 0 && json_number(root, "cards", 0) != -1) /* -1 is said: unknown */
 		return false;
 	a->room = talk_whole(root, "room", 0, ALL_MOST_DEPTH);
 	a->engine = arena_str(arena, json_string(root, "engine", NULL));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "storage_extents.h"
 
 #define CHUNK         (1 << 20)
@@ -25,14 +26,9 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* FNV-1a. */
 static uint64_t hash_path(const char *path)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * 0x100000001b3ULL;
-	return h;
+	return hash_add(HASH_START, path, strlen(path));
 }
 
 static uint64_t stamp_of(uint64_t path, uint64_t seed, int64_t offset)

@@ -38,8 +38,10 @@ static ssize_t gone(int fd, ssize_t got)
 {
 	int why = errno;
 
-	if (is_quiet(fd) && dup3(silent, fd, O_CLOEXEC) == fd)
-		why = EAGAIN, got = -1;
+	if (is_quiet(fd) && dup3(silent, fd, O_CLOEXEC) == fd) {
+		why = EAGAIN;
+		got = -1;
+	}
 	errno = why;
 	return got;
 }

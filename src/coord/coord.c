@@ -13,6 +13,7 @@
 
 #include "base/answers.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "coord/card_names.h"
@@ -214,11 +215,7 @@ static double deadline_of(const struct coord *c, const struct unit *u)
  * so that equal cards get equal data. */
 static uint64_t unit_seed(const struct coord *c, const struct unit *u)
 {
-	uint64_t seed = c->o->seed;
-
-	for (const char *p = u->probe->name; *p; p++)
-		seed = (seed ^ (unsigned char)*p) * 0x100000001b3ULL;
-	return seed;
+	return hash_add(c->o->seed, u->probe->name, strlen(u->probe->name));
 }
 
 static void make_request(struct coord *c, struct slot *s)

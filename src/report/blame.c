@@ -9,26 +9,24 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/msg.h"
 #include "report/waived.h"
 #include "report/words.h"
 
 /* --- distinct subjects ------------------------------------------------------------ */
 
-/* FNV-1a, 64 bits; the NUL that ends each part keeps them apart. */
+/* The NUL that ends each part keeps them apart. */
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-	for (text = text ? text : "\1";; text++) {
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-		if (!*text)
-			return h;
-	}
+	text = text ? text : "\1";
+	return hash_add(h, text, strlen(text) + 1);
 }
 
 static uint64_t hash_subject(const struct finding *f)
 {
 	const struct subject *s = &f->subject;
-	uint64_t h = hash_text(0xcbf29ce484222325u ^ (uint64_t)s->kind, s->id);
+	uint64_t h = hash_text(HASH_START ^ (uint64_t)s->kind, s->id);
 
 	/* The same path is one path from wherever it was looked at. */
 	if (s->kind != SUBJECT_PATH && s->kind != SUBJECT_CLUSTER)
@@ -37,7 +35,7 @@ static uint64_t hash_subject(const struct finding *f)
 		h = hash_text(h, s->ends[i].node);
 		h = hash_text(h, s->ends[i].card);
 		h = hash_text(h, s->ends[i].nic);
-		h = (h ^ (uint64_t)s->ends[i].port) * 0x100000001b3u;
+		h = hash_add(h, &s->ends[i].port, sizeof(s->ends[i].port));
 	}
 	return h ? h : 1; /* 0 marks a free place */
 }

@@ -287,17 +287,17 @@ static bool all_told(const struct state *s)
 	return lines >= s->comm->size - 1;
 }
 
-/* Stops, and has itself killed a second later. */
-static void choke(void)
+/* By a signal; CHOKE stops, and has itself killed a second later. */
+static void fall(int how)
 {
 	pid_t me = getpid();
 
-	if (fork() == 0) {
+	if (how == CHOKE && fork() == 0) {
 		clock_sleep(&clock_system, NS_PER_S);
 		kill(me, SIGKILL);
 		_exit(0);
 	}
-	raise(SIGSTOP);
+	raise(how == CHOKE ? SIGSTOP : how);
 }
 
 /* Beats with a load of 100 KB, so that something large is under way at death. */
@@ -318,10 +318,8 @@ static void loss(struct state *s, int victim, int signal_number)
 		if (now >= next) {
 			next = now + 50 * NS_PER_MS;
 			beats++;
-			if (me == victim && beats == 20 && signal_number == CHOKE)
-				choke();
-			else if (me == victim && beats == 20 && signal_number)
-				raise(signal_number);
+			if (me == victim && beats == 20 && signal_number)
+				fall(signal_number);
 			if (left != 0)
 				beat(s, load, sizeof(load));
 			if (left > 0 && --left == 0)

@@ -345,6 +345,10 @@ static void resume_goes_on_behind_the_last_whole_line(void **state)
 	assert_int_equal(rundir_open(&run, p.dir, RUNDIR_CHAIN, NULL), ST_OK);
 	assert_int_equal(run.state, JOURNAL_INTACT);
 	assert_int_equal(run.n_readings, 4);
+	str_release(&text);
+	text = slurp(p.journal);
+	/* the end tells those of all attempts */
+	assert_non_null(strstr(text.data, "\"readings\":4,"));
 	assert_int_equal(run.n_resumes, 1);
 	assert_int_equal(run.resumed_at[0], 3);
 	assert_int_equal(run.n_done, 0);
