@@ -12,3 +12,8 @@ if [ "$(id -u)" = 0 ] && command -v dpkg-query >/dev/null; then
 	prints "apt-get install --no-install-recommends no-such-package"
 	expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c ". '$source_dir/scripts/packages' && need_packages libc6"
 fi
+
+# The test data that scripts/run announces is the most that one probe of its plan writes.
+expect 0 "$ASSAY" run --dry-run --budget quick --out "$tmp/run"
+most=$(printf '%s\n' "$out" | sed -n 's/.*writes up to \([0-9.]*\) GiB below.*/\1/p' | sort -g | tail -n 1)
+grep -q "up to ${most%.0} GiB of test data" "$source_dir/scripts/run" || fail "scripts/run does not say the ${most:-?} GiB of its plan"
