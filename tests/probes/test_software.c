@@ -360,6 +360,28 @@ static void metadata_without_its_files(void **state)
 	harness_release(&x.h);
 }
 
+/* As most have Megatron: its modules lie where they were cloned. */
+static void metadata_of_a_clone(void **state)
+{
+	static const char url[] = "{\"url\":\"file:///work/%s\",\"dir_info\":{\"editable\":true}}";
+	struct scan x;
+	struct tree *t = *state;
+
+	put_node(t);
+	put_wheel(t, "megatron_core", "0.10.0", "");
+	put(t, SITE "/megatron_core-0.10.0.dist-info/direct_url.json", tmpf(url, "Megatron-LM"));
+	put(t, "/work/Megatron-LM/megatron/core/package_info.py", "MAJOR = 0\n");
+	put_wheel(t, "deepspeed", "0.16.0", "");
+	put(t, SITE "/deepspeed-0.16.0.dist-info/direct_url.json", tmpf(url, "gone"));
+	scan(&x, state);
+	assert_null(strstr(harness_reading(&x.h, "sw_megatron")->params, "fault"));
+	assert_non_null(
+		strstr(harness_reading(&x.h, "sw_megatron")->params, "\"/work/Megatron-LM\""));
+	assert_non_null(strstr(harness_reading(&x.h, "sw_deepspeed")->params,
+	                       "deepspeed/__init__.py is not there"));
+	harness_release(&x.h);
+}
+
 static void two_environments(void **state)
 {
 	struct scan x;
@@ -655,6 +677,7 @@ int main(void)
 		TREE_TEST(nccl_inside),
 		TREE_TEST(broken_metadata),
 		TREE_TEST(metadata_without_its_files),
+		TREE_TEST(metadata_of_a_clone),
 		TREE_TEST(two_environments),
 		TREE_TEST(time_is_up),
 		TREE_TEST(libraries_of_rubbish),
