@@ -39,8 +39,8 @@ enum noise_verdict { NOISE_SAME, NOISE_WORSE, NOISE_BETTER, NOISE_UNKNOWN };
 
 struct noise_result {
 	enum noise_verdict verdict;
-	double now, base;           /* geometric means */
-	double ratio, lo, hi;       /* now / base, 95 % interval; NaN: noise not known */
+	double now, base;     /* geometric means */
+	double ratio, lo, hi; /* now / base, 95 % interval; NaN: noise not known */
 };
 
 void noise_compare(const struct noise_run *now, const struct noise_run *base, int n_base,

@@ -570,6 +570,9 @@ static void secrets_and_options(void **state)
 	(void)state;
 	assert_true(sw_is_secret("MY_ApiKey", 9));
 	assert_true(sw_is_secret("nfs_password", 12));
+	assert_true(sw_is_secret("DB_PWD", 6));
+	assert_true(sw_is_secret("wpa_psk", 7));
+	assert_true(sw_is_secret("AWS_ACCESS_KEY_ID", 17));
 	assert_false(sw_is_secret("NCCL_IB_HCA", 11));
 	assert_string_equal(sw_mount_options(&a, "rw,username=me,vers=3,passwd=x,noatime"),
 	                    "noatime rw vers=3");
