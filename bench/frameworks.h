@@ -171,7 +171,7 @@ bool fw_engine_find(struct fw_engine *engine, struct arena *arena, const char *r
 enum status fw_engine_gain(const double *without, const double *with, size_t n,
                            struct estimate *gain);
 
-#define FW_PAIRS_LEAST 3
+#define FW_PAIRS_LEAST 5 /* fewer say too little */
 #define FW_PAIRS_MOST  50
 
 enum fw_way { FW_WITHOUT, FW_WITH, FW_WAYS };

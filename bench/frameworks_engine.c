@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "software.h"
 #include "stats/pairs.h"
 
 /* To add one: a row. On if the variable is set and contains the word; there if the
@@ -26,9 +27,14 @@ static const struct row {
 	{"SHARP", "NCCL_COLLNET_ENABLE", "1", "/opt/mellanox/sharp"},
 	{"aws-ofi-nccl", "LD_LIBRARY_PATH", "ofi-nccl", "/opt/amazon/ofi-nccl"},
 	{"gIB", "LD_LIBRARY_PATH", "/gib/", "/usr/local/gib"},
+	{"AIAK", "LD_LIBRARY_PATH", "aiak", "/usr/local/aiak"},
+	{"fastsocket", "LD_LIBRARY_PATH", "fast-socket", NULL},
+	{"MRC", "NCCL_NET_PLUGIN", "mrc", "/opt/mrc"},
 	{"NCCL net plugin", "NCCL_NET_PLUGIN", "", NULL},
 	{"NCCL tuner plugin", "NCCL_TUNER_PLUGIN", "", NULL},
 };
+
+static const char plugins_off[] = "{\"NCCL_NET_PLUGIN\":\"none\",\"NCCL_TUNER_PLUGIN\":\"none\"}";
 
 static bool switched_on(const struct row *r, const char *value)
 {
@@ -74,6 +80,33 @@ static const char *variables_off(struct arena *arena, const struct row *r, const
 	return off;
 }
 
+/* NCCL takes a plug-in of this name wherever the linker finds one, unless a variable
+ * names another or none. */
+static bool find_plain(struct fw_engine *engine, struct arena *arena, const char *root,
+                       const char *(*variable)(const char *name))
+{
+	static const char *const kinds[][3] = {
+		{"NCCL net plugin", "libnccl-net.so", "NCCL_NET_PLUGIN"},
+		{"NCCL tuner plugin", "libnccl-tuner.so", "NCCL_TUNER_PLUGIN"}};
+	const char *path = variable("LD_LIBRARY_PATH");
+	struct sw_scan s = {.arena = arena,
+	                    .root = root,
+	                    .environment =
+	                            arena_strf(arena, "LD_LIBRARY_PATH=%s%c", path ? path : "", 0)};
+
+	for (int i = 0; i < 2; i++)
+		for (const char *const *dir = sw_library_dirs(&s); *dir; dir++) {
+			const char *file = arena_strf(arena, "%s/%s", *dir, kinds[i][1]);
+
+			if (variable(kinds[i][2]) || !sw_there(&s, file))
+				continue;
+			*engine = (struct fw_engine){
+				.name = kinds[i][0], .found = file, .on = true, .off = plugins_off};
+			return true;
+		}
+	return false;
+}
+
 bool fw_engine_find(struct fw_engine *engine, struct arena *arena, const char *root,
                     const char *(*variable)(const char *name))
 {
@@ -93,7 +126,7 @@ bool fw_engine_find(struct fw_engine *engine, struct arena *arena, const char *r
 		if (!engine->name && r->path && access(tmpf("%s%s", root, r->path), F_OK) == 0)
 			*engine = (struct fw_engine){.name = r->name, .found = r->path};
 	}
-	return engine->name != NULL;
+	return find_plain(engine, arena, root, variable) || engine->name;
 }
 
 struct fw_line fw_engine_fit(const struct fw_engine *engine, bool there, bool cuda, int pairs)

@@ -87,8 +87,8 @@ static const char *object_text(struct object *o, bool lines)
 
 bool sw_is_secret(const char *name, size_t len)
 {
-	static const char *const words[] = {"pass",   "secret",  "token",   "cred",
-	                                    "apikey", "api_key", "private", "auth"};
+	static const char *const words[] = {"pass",   "pwd",  "psk",    "secret",  "token", "cred",
+	                                    "apikey", "_key", "sshkey", "private", "auth"};
 	char low[64];
 	size_t n = len < sizeof(low) - 1 ? len : sizeof(low) - 1;
 
@@ -319,7 +319,7 @@ static const char *settings_part(struct sw_scan *s, const struct sw_engines *eng
 {
 	struct host_limits l = host_limits_read(s->arena, s->root);
 	struct object o = {.arena = s->arena};
-	const char *word;
+	const char *word, *key;
 
 	put(&o, "limit memlock", tmpf("%lld", (long long)l.memlock_bytes));
 	put(&o, "limit nofile", tmpf("%lld", (long long)l.open_files));
@@ -327,7 +327,10 @@ static const char *settings_part(struct sw_scan *s, const struct sw_engines *eng
 	for (int i = 0; i < engines->settings.count; i++) {
 		const char *line = engines->settings.item[i], *equal = strchr(line, '=');
 
-		put(&o, arena_strn(s->arena, line, (size_t)(equal - line)), equal + 1);
+		key = arena_strn(s->arena, line, (size_t)(equal - line));
+		/* These name the job or the node, not the image. */
+		if (!word_in("NCCL_COMM_ID|NCCL_HOSTID|NCCL_DEBUG_FILE", key))
+			put(&o, key, equal + 1);
 	}
 	if ((word = sw_env(s, "LD_PRELOAD")))
 		put(&o, "LD_PRELOAD", word);

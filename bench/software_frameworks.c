@@ -214,10 +214,41 @@ static void read_nccl(struct sw_scan *s, const struct kind *k, struct sw_copy *c
 
 /* --- copies ------------------------------------------------------------------------------ */
 
+/* "pip install -e" leaves the metadata here and the modules where they are worked on. */
+static const char *source_of(struct sw_scan *s, const struct kind *k, const struct sw_package *p)
+{
+	static const char *const below[] = {"", "/src"};
+	struct str text = {0};
+	struct json_doc doc;
+	const char *found = NULL;
+
+	if (sw_read(s, &text, tmpf("%s/direct_url.json", p->info), TEXT_MOST) &&
+	    json_parse(&doc, "direct_url", str_text(&text), text.len, JSON_DUPLICATES, NULL) ==
+	            ST_OK) {
+		const char *url = json_string(doc.root, "url", "");
+
+		if (str_starts(url, "file:///") &&
+		    json_bool(json_get(doc.root, "dir_info"), "editable", false))
+			for (int i = 0; i < 2 && !found; i++) {
+				const char *dir = arena_strf(s->arena, "%s%s", url + 7, below[i]);
+
+				if (sw_there(s, tmpf("%s/%s", dir, k->module)))
+					found = dir;
+			}
+		json_release(&doc);
+	}
+	str_release(&text);
+	return found;
+}
+
 static void describe(struct sw_scan *s, const struct kind *k, struct sw_copy *c)
 {
 	const struct sw_package *p = c->package;
+	const char *source = NULL;
 
+	if (p && p->source == SW_WHEEL && !sw_there(s, tmpf("%s/%s", c->dir, k->module)))
+		source = source_of(s, k, p);
+	c->dir = source ? source : c->dir;
 	read_build(s, k, c);
 	if (strcmp(k->metric, "sw_jax") == 0)
 		read_jax(s, c);

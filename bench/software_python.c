@@ -106,10 +106,13 @@ static void add_home(struct sw_scan *s, const char *home)
 {
 	static const char *const rows[] = {".local",     "miniconda3", "anaconda3", "miniforge3",
 	                                   "mambaforge", "venv",       ".venv",     "micromamba"};
+	static const char *const parents[] = {".conda/envs", "micromamba/envs", ".virtualenvs",
+	                                      ".pyenv/versions", ".local/share/uv/python"};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		add_prefix(s, arena_strf(s->arena, "%s/%s", home, rows[i]));
-	add_children(s, arena_strf(s->arena, "%s/.conda/envs", home));
+	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++)
+		add_children(s, arena_strf(s->arena, "%s/%s", home, parents[i]));
 	add_listed(s, home);
 }
 

@@ -62,7 +62,7 @@ def run():
         h.update(p.detach().cpu().numpy().tobytes())
     marks = hvd.allgather_object(h.hexdigest())
     return {"framework": "horovod", "version": horovod.__version__, "device": SPEC["device"],
-            "backend": "nccl" if CUDA else "gloo or mpi", "steps": SPEC["steps"],
+            "backend": "nccl" if CUDA else "mpi" if hvd.mpi_enabled() else "gloo", "steps": SPEC["steps"],
             "params_equal": len(set(marks)) == 1, "loss_first": losses[0],
             "loss_last": losses[-1], "rank": rank,
             "step_ms": sorted(times[2:])[(len(times) - 2) // 2] * 1e3}

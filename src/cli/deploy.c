@@ -224,6 +224,14 @@ static const char *ready_params(struct deploy *d, enum where where, const char *
 	return kept;
 }
 
+/* Whether the run itself began later by the clock than its step: it was set back. */
+static bool begins_after(const struct deploy *d, int64_t step)
+{
+	int64_t begun;
+
+	return time_parse_utc(d->setup->info.created, &begun) && begun > step;
+}
+
 static void tell_ready(struct telling *t, enum where where)
 {
 	struct deploy *d = t->d;
@@ -241,6 +249,8 @@ static void tell_ready(struct telling *t, enum where where)
 	} else if (step_at(d, where) < 0) {
 		tell_without(t, metric, ORIGIN_MEASURED, MSG_deploy_one_node,
 		             arena_strf(&d->arena, "%lld", (long long)nodes), NULL);
+	} else if (step_at(d, where) < at || begins_after(d, step_at(d, where))) {
+		tell_without(t, metric, ORIGIN_MEASURED, MSG_deploy_clock, ordered, NULL);
 	} else {
 		r.value_kind = VALUE_NUMBER;
 		r.value = (double)(step_at(d, where) - at) / 60e9;

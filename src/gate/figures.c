@@ -198,6 +198,7 @@ static void compare_figures(struct groups *x, const struct reading *like)
 static void compare_outcomes(struct groups *x, const struct reading *like)
 {
 	struct tally now = tally_of(&x->now, x->now_end);
+	bool fails;
 	int with = 0, failing = 0, whole = 0;
 	const char *name = name_of(like);
 
@@ -209,9 +210,10 @@ static void compare_outcomes(struct groups *x, const struct reading *like)
 		whole += t.measured > 0 && !t.missing && !t.failed;
 	}
 	x->common += now.measured && with;
-	if (now.failure && with && !failing)
-		gate_add(x->g, GATE_FAILURE, GATE_WATCH, name,
-		         say(MSG_gate_failure, name,
+	fails = now.failure && !failing;
+	if (fails) /* what no baseline measured may have failed there too */
+		gate_add(x->g, with ? GATE_FAILURE : GATE_UNCLEAR, GATE_WATCH, name,
+		         say(with ? MSG_gate_failure : MSG_gate_fails_first, name,
 		             now.failure->subject.id ? now.failure->subject.id : now.failure->node,
 		             now.failure->reason.text ? now.failure->reason.text : "?"));
 	if (with < x->g->n_base || now.failed)

@@ -14,6 +14,7 @@
 
 struct card {
 	const char *id, *node, *pci, *name, *serial, *vbios, *gsp, *bad;
+	const char *board, *revision; /* PCI device and board; stepping of the chip */
 };
 
 struct node {
@@ -76,17 +77,35 @@ static const struct node *node_of(const struct entry *e, const char *name)
 
 /* --- from a run -------------------------------------------------------------------------- */
 
+static bool load_params(struct json_doc *doc, const struct reading *r)
+{
+	return r->params &&
+	       json_parse(doc, "params", r->params, strlen(r->params), 0, NULL) == ST_OK;
+}
+
 static const char *param(struct arena *arena, const struct reading *r, const char *key)
 {
 	const char *value = NULL;
 	struct json_doc doc;
 
-	if (r->params &&
-	    json_parse(&doc, "params", r->params, strlen(r->params), 0, NULL) == ST_OK) {
+	if (load_params(&doc, r)) {
 		value = arena_str(arena, json_string(doc.root, key, NULL));
 		json_release(&doc);
 	}
 	return value;
+}
+
+/* As lspci writes it: 161 is a1. */
+static const char *revision_of(struct arena *arena, const struct reading *r)
+{
+	struct json_doc doc;
+	int64_t number = -1;
+
+	if (load_params(&doc, r)) {
+		number = json_int64(doc.root, "revision", -1);
+		json_release(&doc);
+	}
+	return number >= 0 ? arena_strf(arena, "%02llx", (unsigned long long)number) : NULL;
 }
 
 static void take_card(struct arena *arena, struct entry *e, const struct reading *r,
@@ -104,6 +123,19 @@ static void take_card(struct arena *arena, struct entry *e, const struct reading
 	for (int i = 0; i < n_bad && !c->bad; i++)
 		if (strcmp(bad[i].card, c->id) == 0)
 			c->bad = bad[i].why;
+}
+
+/* Cards are sorted by id. */
+static void take_board(struct arena *arena, struct entry *e, const struct reading *r)
+{
+	const struct card like = {.id = r->subject.id};
+	struct card *c = bsearch(&like, e->cards, (size_t)e->n_cards, sizeof(like), by_id);
+	const char *board = c ? param(arena, r, "subsystem") : NULL;
+
+	if (!c)
+		return;
+	c->board = board ? arena_strf(arena, "%s %s", r->text ? r->text : "?", board) : r->text;
+	c->revision = revision_of(arena, r);
 }
 
 static void take_node(struct entry *e, const struct reading *r)
@@ -127,6 +159,11 @@ static bool is_card(const struct reading *r)
 {
 	return strcmp(r->metric, "card_name") == 0 && r->subject.id &&
 	       strcmp(r->subject.id, "*") != 0;
+}
+
+static bool is_board(const struct reading *r)
+{
+	return strcmp(r->metric, "card_pci_device") == 0 && r->subject.id;
 }
 
 static bool is_node(const struct reading *r)
@@ -154,6 +191,10 @@ static void take_run(struct entry *e, struct rundir *run, const struct ledger_ba
 		if (is_node(f.readings[i]))
 			take_node(e, f.readings[i]);
 	}
+	qsort(e->cards, (size_t)e->n_cards, sizeof(*e->cards), by_id);
+	for (int64_t i = 0; i < f.count; i++)
+		if (is_board(f.readings[i]))
+			take_board(&run->arena, e, f.readings[i]);
 }
 
 static void put_known(struct json_out *j, const char *key, const char *text)
@@ -192,6 +233,8 @@ static void format(struct str *out, const struct entry *e, const char *vendor)
 		put_known(&j, "serial", c->serial);
 		put_known(&j, "vbios", c->vbios);
 		put_known(&j, "gsp", c->gsp);
+		put_known(&j, "board", c->board);
+		put_known(&j, "revision", c->revision);
 		put_known(&j, "bad", c->bad);
 		json_object_end(&j);
 	}
@@ -212,6 +255,8 @@ static void read_card(struct arena *a, struct card *c, const cJSON *item)
 		.serial = arena_str(a, json_string(item, "serial", NULL)),
 		.vbios = arena_str(a, json_string(item, "vbios", NULL)),
 		.gsp = arena_str(a, json_string(item, "gsp", NULL)),
+		.board = arena_str(a, json_string(item, "board", NULL)),
+		.revision = arena_str(a, json_string(item, "revision", NULL)),
 		.bad = arena_str(a, json_string(item, "bad", NULL)),
 	};
 }
@@ -435,35 +480,91 @@ static void tell_bad(struct str *out, const struct ledger *l)
 	}
 }
 
-/* Cards of one name with different firmware in the latest run: the commonest is told
- * beside the others. */
+/* What cards of one kind, or nodes, should have alike in the latest run: how many have
+ * the first one's, and one of the others. */
+struct alike {
+	const char *first, *other;
+	int same;
+};
+
+static void look_alike(struct alike *a, const char *value)
+{
+	if (!value)
+		return;
+	a->first = a->first ? a->first : value;
+	if (strcmp(a->first, value) == 0)
+		a->same++;
+	else
+		a->other = value;
+}
+
+/* Cards of one name: firmware, board, stepping. */
+static void tell_mixed_cards(struct str *out, const struct entry *now, const char *name)
+{
+	static const char *const what[] = {"VBIOS", "GSP", "PCI", "PCI revision"};
+	struct alike alike[4] = {0};
+
+	for (int k = 0; k < now->n_cards; k++) {
+		const struct card *c = &now->cards[k];
+		const char *const values[] = {c->vbios, c->gsp, c->board, c->revision};
+
+		for (int i = 0; i < 4 && c->name && strcmp(c->name, name) == 0; i++)
+			look_alike(&alike[i], values[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		if (alike[i].other)
+			tell(out, say(MSG_ledger_mixed, name, tmpf("%d", alike[i].same),
+			              tmpf("%s %s", what[i], alike[i].first), alike[i].other));
+}
+
 static void tell_mixed(struct str *out, const struct entry *now)
 {
 	const char *told[64];
+	struct alike drivers = {0};
 	int n_told = 0;
 
 	for (int i = 0; i < now->n_cards; i++) {
-		const char *name = now->cards[i].name, *first = now->cards[i].vbios, *other = NULL;
-		int same = 0;
-		bool known_name = !name || !first || n_told == 64;
+		const char *name = now->cards[i].name;
+		bool known_name = !name || n_told == 64;
 
 		for (int k = 0; k < n_told && !known_name; k++)
 			known_name = strcmp(told[k], name) == 0;
 		if (known_name)
 			continue;
 		told[n_told++] = name;
-		for (int k = i; k < now->n_cards; k++) {
-			const struct card *c = &now->cards[k];
-
-			if (!c->name || strcmp(c->name, name) != 0 || !c->vbios)
-				continue;
-			same += strcmp(c->vbios, first) == 0;
-			other = strcmp(c->vbios, first) != 0 ? c->vbios : other;
-		}
-		if (other)
-			tell(out, say(MSG_ledger_mixed, name, tmpf("%d", same),
-			              tmpf("VBIOS %s", first), other));
+		tell_mixed_cards(out, now, name);
 	}
+	for (int i = 0; i < now->n_nodes; i++)
+		look_alike(&drivers, now->nodes[i].driver);
+	if (drivers.other)
+		tell(out, say(MSG_ledger_mixed_nodes, tmpf("%d", drivers.same), drivers.first,
+		              drivers.other));
+}
+
+/* A machine under another name, and nodes that are not there any more. */
+static void tell_nodes(struct str *out, const struct entry *before, const struct entry *now)
+{
+	for (int i = 0; i < before->n_nodes; i++) {
+		const struct node *old = &before->nodes[i];
+		const char *renamed = NULL;
+
+		if (node_of(now, old->name))
+			continue;
+		for (int k = 0; k < now->n_nodes && old->machine_id; k++)
+			if (now->nodes[k].machine_id &&
+			    strcmp(now->nodes[k].machine_id, old->machine_id) == 0)
+				renamed = now->nodes[k].name;
+		if (renamed)
+			tell(out, say(MSG_ledger_renamed, old->name, now->time, renamed));
+		else
+			tell(out, say(MSG_ledger_node_gone, old->name, now->time));
+	}
+}
+
+static void tell_clock(struct str *out, const struct entry *before, const struct entry *now)
+{
+	if (strcmp(now->time, before->time) < 0)
+		tell(out, say(MSG_ledger_clock, now->run, now->time, before->time));
 }
 
 enum status ledger_show(const char *path, struct str *out, struct error *err)
@@ -481,6 +582,8 @@ enum status ledger_show(const char *path, struct str *out, struct error *err)
 		              tmpf("%d", now->n_cards), now->time));
 		head = out->len;
 		for (int i = 1; i < l.n; i++) {
+			tell_clock(out, &l.entries[i - 1], &l.entries[i]);
+			tell_nodes(out, &l.entries[i - 1], &l.entries[i]);
 			tell_slots(out, &l.entries[i - 1], &l.entries[i]);
 			tell_firmware(out, &l.entries[i - 1], &l.entries[i]);
 		}

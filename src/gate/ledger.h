@@ -5,7 +5,8 @@
  *   {"v":1,"run":"00112233445566aa","time":"2026-…Z","vendor":"x",
  *    "nodes":[{"name":"n001","machine_id":"…","driver":"550.54.15"}],
  *    "cards":[{"id":"GPU-…","node":"n001","pci":"0000:17:00.0","name":"…","serial":"…",
- *              "vbios":"…","gsp":"…","bad":"gemm-fp16: …"}]}
+ *              "vbios":"…","gsp":"…","board":"10de:20b2 10de:1463","revision":"a1",
+ *              "bad":"gemm-fp16: …"}]}
  *
  * Absent members are unknown. */
 #ifndef ASSAY_GATE_LEDGER_H

@@ -16,6 +16,7 @@ struct part {
 #define PAIRED   0.8 /* share of the subjects that must be the same ones */
 #define SURE_DF  1e6 /* a variance that is given and not estimated */
 #define DF_LEAST 1.0
+#define DF_FEW   12 /* below it even a gross slowdown stays within what is surely noise */
 
 static double logarithm_of(const struct noise_sample *s)
 {
@@ -155,6 +156,7 @@ static void judge(const struct noise_limits *limits, struct part d, struct noise
 	double sign = limits->higher_better ? 1 : -1, better = sign * d.mean;
 	double edge = limits->tolerance < 1 ? -log1p(-limits->tolerance) : INFINITY,
 	       error = sqrt(d.variance), reach;
+	bool few;
 
 	out->ratio = exp(d.mean);
 	out->lo = out->hi = NAN;
@@ -165,9 +167,11 @@ static void judge(const struct noise_limits *limits, struct part d, struct noise
 	reach = student_t(0.05, d.df) * error;
 	out->lo = exp(d.mean - reach);
 	out->hi = exp(d.mean + reach);
+	few = d.df < DF_FEW && better < -edge && better + reach < 0;
 	reach = student_t(2 * limits->alpha, d.df) * error;
 	out->verdict = better + reach < -edge  ? NOISE_WORSE
 	               : better - reach > edge ? NOISE_BETTER
+	               : few                   ? NOISE_UNKNOWN
 	                                       : NOISE_SAME;
 }
 

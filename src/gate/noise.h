@@ -33,12 +33,14 @@ struct noise_limits {
 	double alpha;      /* one-sided probability of a false alarm of this figure */
 };
 
+/* UNKNOWN: worse than the tolerance allows, and too little known of the noise to say that
+ * this is or is not it. */
 enum noise_verdict { NOISE_SAME, NOISE_WORSE, NOISE_BETTER, NOISE_UNKNOWN };
 
 struct noise_result {
-	enum noise_verdict verdict; /* UNKNOWN: beyond the tolerance, noise not known */
-	double now, base;           /* geometric means */
-	double ratio, lo, hi;       /* now / base, 95 % interval; NaN: noise not known */
+	enum noise_verdict verdict;
+	double now, base;     /* geometric means */
+	double ratio, lo, hi; /* now / base, 95 % interval; NaN: noise not known */
 };
 
 void noise_compare(const struct noise_run *now, const struct noise_run *base, int n_base,

@@ -222,20 +222,22 @@ static void heading(struct page *p, enum msg title)
 	str_add(p->out, "\n\n");
 }
 
+/* All of it: its rows are as many as there are figures, not nodes. */
 static void software(struct page *p)
 {
 	static const enum msg columns[] = {MSG_html_figure, MSG_html_software_most,
 	                                   MSG_html_software_alike, MSG_html_software_others};
 	struct readiness r;
-	int shown = 0, of = 0;
+	bool begun = false;
 
 	readiness_find(&r, &p->arena, p->card);
 	for (int i = 0; i < r.n; i++) {
-		if (!r.rows[i].tells || (of++, p->items && shown == p->items))
+		if (!r.rows[i].tells)
 			continue;
-		if (shown++ == 0) {
+		if (!begun) {
 			heading(p, MSG_html_software);
 			row_of(p, columns, 4);
+			begun = true;
 		}
 		cell(p, r.rows[i].name);
 		cell(p, r.rows[i].text);
@@ -243,7 +245,6 @@ static void software(struct page *p)
 		cell(p, r.rows[i].others);
 		str_add(p->out, "|\n");
 	}
-	more(p, of - shown);
 }
 
 static void gate(struct page *p)

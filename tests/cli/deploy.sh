@@ -52,6 +52,33 @@ judged "$tmp/cards" elastic-job pass
 judged "$tmp/cards" out-of-the-box fail
 expect 0 "$ASSAY" verify "$tmp/cards"
 
+# A clock that is set back by two hours while the job runs: no time is claimed.
+cat >"$tmp/back.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *at)
+{
+	int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+	int rc = real(id, at);
+	if (id == CLOCK_REALTIME && access(getenv("CLOCK_BACK"), F_OK) == 0)
+		at->tv_sec -= 7200;
+	return rc;
+}
+C
+if cc -shared -fPIC -o "$tmp/back.so" "$tmp/back.c" -ldl 2>/dev/null; then
+	sed "s|^echo|touch '$tmp/back'; echo|" "$tmp/bin/python" >"$tmp/bin/later"
+	chmod +x "$tmp/bin/later"
+	for ordered in '-10 min' '-5 hours'; do
+		rm -rf "$tmp/back" "$tmp/clock"
+		CLOCK_BACK=$tmp/back LD_PRELOAD=$tmp/back.so expect 1 "$ASSAY" run ${short/bin\/python/bin/later} --set frameworks.device=cuda \
+			--out "$tmp/clock" --ordered-at "$(date -u -d "$ordered" +%FT%TZ)"
+		is "$tmp/clock" deploy_ready_min "not_measured deploy_clock measured"
+	done
+fi
+
 # Two days ago, on a CPU: no step on cards, and the figure has another name.
 expect 1 "$ASSAY" run $short --set frameworks.device=cpu --out "$tmp/cpu" \
 	--ordered-at "$(date -u -d '-2 days' +%FT%TZ)"

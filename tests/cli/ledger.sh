@@ -32,6 +32,23 @@ line r5 day5 570 "$(card B n2 p1 v2)" >>l
 expect 0 "$ASSAY" ledger show --ledger l
 prints "B was bad on day4 (again) and is still there, on n2 p1"
 LC_ALL=C.UTF-8 expect 0 "$ASSAY" ledger show --ledger l --lang zh; prints "卡被更换"
+# A machine under another name, a node that went, boards and steppings that are mixed, a
+# clock that was set back.
+node() { printf '{"name":"%s","machine_id":"%s","driver":"%s"}' "$1" "$2" "$3"; }
+chip() { printf '{"id":"%s","node":"n1","name":"NVIDIA A100","vbios":"v","gsp":"g%s","board":"10de:20b2 10de:%s","revision":"%s"}' "$@"; }
+nodes() { printf '{"v":1,"run":"%s","time":"%s","nodes":[%s],"cards":[%s]}\n' "$1" "$2" "$3" "$4"; }
+nodes r1 2026-03-02 "$(node n1 m1 550),$(node n2 m2 550),$(node n3 m3 550)" "" >k
+expect 0 "$ASSAY" ledger show --ledger k; prints "nothing was swapped"
+nodes r2 2026-03-01 "$(node n1 m1 550),$(node n4 m2 570)" "$(chip A 1 1463 a1),$(chip B 1 1463 a1),$(chip C 2 147f a2)" >>k
+expect 0 "$ASSAY" ledger show --ledger k
+prints "run r2 of 2026-03-01 is older by the clock than the one added before it, of 2026-03-02"
+prints "node n2 is n4 since 2026-03-01: the same machine-id"
+prints "node n3 is not there since"
+prints "nodes: 1 of them have driver 550, others 570"
+prints "NVIDIA A100: 2 of the cards have GSP g1, others g2"
+prints "NVIDIA A100: 2 of the cards have PCI 10de:20b2 10de:1463, others 10de:20b2 10de:147f"
+prints "NVIDIA A100: 2 of the cards have PCI revision a1, others a2"
+LC_ALL=C.UTF-8 expect 0 "$ASSAY" ledger show --ledger k --lang zh; prints "时钟是否被拨回"; prints "驱动为 550"
 echo 'no json' >>l
 expect 3 "$ASSAY" ledger show --ledger l; says "l:6"; one_line
 
@@ -40,4 +57,14 @@ expect 3 "$ASSAY" ledger show --ledger l; says "l:6"; one_line
 expect 0 "$ASSAY" ledger add run --ledger m; prints "added; nodes: 1"
 expect 0 "$ASSAY" ledger add run --ledger m; prints "nothing was added"
 [ "$(wc -l <m)" = 1 ] || fail "added twice"
+# With cards: what the bus tells of board and stepping is kept.
+standin=$(dirname "$ASSAY")/tests/standin
+if [ -e "$standin/lib/libcuda.so.1" ]; then
+	export ASSAY_STANDIN=$tmp/node.json
+	echo '{"cards":[{"model":"h100-sxm5-80gb"}],"count":2}' >"$tmp/node.json"
+	"$standin/standin_tree" "$tmp/tree" || fail "standin_tree"
+	"$ASSAY" run --budget quick --only inventory --lib-dir "$standin/lib" --sys-root "$tmp/tree" --out cards >/dev/null 2>&1 </dev/null
+	expect 0 "$ASSAY" ledger add cards --ledger c
+	grep -q '"board":"10de:[0-9a-f]\{4\} [0-9a-f]\{4\}:[0-9a-f]\{4\}","revision":"a1"' c && grep -q '"serial":"[0-9]\{13\}"' c || fail "no board in $(cat c)"
+fi
 expect 0 "$ASSAY" ledger show --ledger m; prints "runs: 1"

@@ -195,6 +195,20 @@ static void engines_are_found_and_switched_off(void **state)
 	assert_true(fw_engine_find(&engine, &arena, dir, played));
 	assert_false(engine.on);
 	assert_string_equal(engine.found, "/usr/local/bccl");
+	/* A plug-in by its plain name needs no variable, and one keeps it away. */
+	assert_int_equal(dir_make(tmpf("%s/usr/lib64", dir), NULL), ST_OK);
+	assert_int_equal(file_write(tmpf("%s/usr/lib64/libnccl-net.so", dir), "", 0, NULL), ST_OK);
+	assert_true(fw_engine_find(&engine, &arena, dir, played));
+	assert_true(engine.on);
+	assert_string_equal(engine.name, "NCCL net plugin");
+	assert_string_equal(engine.found, "/usr/lib64/libnccl-net.so");
+	assert_string_equal(engine.off, rows[0].off);
+	set_name = "NCCL_NET_PLUGIN";
+	set_value = "none";
+	assert_true(fw_engine_find(&engine, &arena, dir, played));
+	assert_false(engine.on);
+	set_name = NULL;
+	assert_int_equal(unlink(tmpf("%s/usr/lib64/libnccl-net.so", dir)), 0);
 	arena_release(&arena);
 }
 
@@ -516,11 +530,11 @@ static void an_engine_is_switched_on_and_off(void **state)
 	(void)state;
 	setenv("NCCL_NET_PLUGIN", "libnccl-net-tccl.so", 1);
 	harness_set(h, "device", "cuda");
-	harness_set(h, "pairs", "3");
+	harness_set(h, "pairs", "5");
 	harness_run(h, ST_OK);
 	r = harness_reading(h, "fw_engine_ratio");
 	assert_true(fabs(r->value - 1.2) < 1e-9);
-	assert_true(r->stats[STAT_N] == 3);
+	assert_true(r->stats[STAT_N] == 5);
 	assert_true(fabs(r->stats[STAT_CI_LO] - 1.2) < 1e-6);
 	assert_string_equal(harness_param_text(h, r, "engine"), "TCCL");
 	assert_int_equal(harness_count(h, "fw_engine_allreduce_ratio"), FW_SUMS);
@@ -529,7 +543,7 @@ static void an_engine_is_switched_on_and_off(void **state)
 	r = harness_reading_at(h, "fw_engine_allreduce_ratio", "bytes=268435456");
 	assert_true(fabs(r->value - 1.2) < 1e-9);
 	harness_clear(h);
-	harness_set(h, "pairs", "0");
+	harness_set(h, "pairs", "4");
 	harness_run(h, ST_OK);
 	harness_expect(h, "fw_engine_ratio", OUTCOME_NOT_MEASURED, "fw_left_out");
 	harness_clear(h);

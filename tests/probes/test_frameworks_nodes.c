@@ -120,14 +120,14 @@ static void on_cards_with_an_engine(void **state)
 	(void)state;
 	setenv("NCCL_NET_PLUGIN", "libnccl-net-tccl.so", 1);
 	company_set(c, "device", "cuda");
-	company_set(c, "pairs", "3");
+	company_set(c, "pairs", "5");
 	h = run(c);
 	unsetenv("NCCL_NET_PLUGIN");
 	assert_true(harness_reading(h, "fw_nodes_pytorch_runs")->value == 1);
 	assert_int_equal(harness_count(h, "cpu_fw_nodes_pytorch_runs"), 0);
 	r = harness_reading(h, "training_engine_ratio");
 	assert_true(fabs(r->value - 1.2) < 1e-9);
-	assert_true(fabs(r->stats[STAT_CI_LO] - 1.2) < 1e-6 && r->stats[STAT_N] == 3);
+	assert_true(fabs(r->stats[STAT_CI_LO] - 1.2) < 1e-6 && r->stats[STAT_N] == 5);
 	assert_string_equal(harness_param_text(h, r, "engine"), "TCCL");
 	r = harness_reading_at(h, "fw_nodes_engine_allreduce_ratio", "bytes=4194304");
 	assert_true(fabs(r->value - 1.2) < 1e-9);
@@ -179,10 +179,8 @@ static void a_node_without_it_is_named(void **state)
 	(void)state;
 	assert_int_equal(dir_make(tmpf("%s/a", dir), NULL), ST_OK);
 	assert_int_equal(dir_make(tmpf("%s/b", dir), NULL), ST_OK);
-	python_made("a/python3", TORCH, WELL);
-	python_made("b/python3", "", WELL);
-	c = start(tmpf("%s/a/python3", dir), 3);
-	harness_set(&c->all[2].h, "python", tmpf("%s/b/python3", dir));
+	c = start(python_made("a/python3", TORCH, WELL), 3);
+	harness_set(&c->all[2].h, "python", python_made("b/python3", "", WELL));
 	expect_missing(c, OUTCOME_NOT_MEASURED, "training_missing", "n003: it is not in");
 }
 

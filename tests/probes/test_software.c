@@ -360,6 +360,28 @@ static void metadata_without_its_files(void **state)
 	harness_release(&x.h);
 }
 
+/* As most have Megatron: its modules lie where they were cloned. */
+static void metadata_of_a_clone(void **state)
+{
+	static const char url[] = "{\"url\":\"file:///work/%s\",\"dir_info\":{\"editable\":true}}";
+	struct scan x;
+	struct tree *t = *state;
+
+	put_node(t);
+	put_wheel(t, "megatron_core", "0.10.0", "");
+	put(t, SITE "/megatron_core-0.10.0.dist-info/direct_url.json", tmpf(url, "Megatron-LM"));
+	put(t, "/work/Megatron-LM/megatron/core/package_info.py", "MAJOR = 0\n");
+	put_wheel(t, "deepspeed", "0.16.0", "");
+	put(t, SITE "/deepspeed-0.16.0.dist-info/direct_url.json", tmpf(url, "gone"));
+	scan(&x, state);
+	assert_null(strstr(harness_reading(&x.h, "sw_megatron")->params, "fault"));
+	assert_non_null(
+		strstr(harness_reading(&x.h, "sw_megatron")->params, "\"/work/Megatron-LM\""));
+	assert_non_null(strstr(harness_reading(&x.h, "sw_deepspeed")->params,
+	                       "deepspeed/__init__.py is not there"));
+	harness_release(&x.h);
+}
+
 static void two_environments(void **state)
 {
 	struct scan x;
@@ -548,6 +570,9 @@ static void secrets_and_options(void **state)
 	(void)state;
 	assert_true(sw_is_secret("MY_ApiKey", 9));
 	assert_true(sw_is_secret("nfs_password", 12));
+	assert_true(sw_is_secret("DB_PWD", 6));
+	assert_true(sw_is_secret("wpa_psk", 7));
+	assert_true(sw_is_secret("AWS_ACCESS_KEY_ID", 17));
 	assert_false(sw_is_secret("NCCL_IB_HCA", 11));
 	assert_string_equal(sw_mount_options(&a, "rw,username=me,vers=3,passwd=x,noatime"),
 	                    "noatime rw vers=3");
@@ -655,6 +680,7 @@ int main(void)
 		TREE_TEST(nccl_inside),
 		TREE_TEST(broken_metadata),
 		TREE_TEST(metadata_without_its_files),
+		TREE_TEST(metadata_of_a_clone),
 		TREE_TEST(two_environments),
 		TREE_TEST(time_is_up),
 		TREE_TEST(libraries_of_rubbish),

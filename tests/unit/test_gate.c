@@ -181,6 +181,35 @@ static void a_single_value(void **state)
 	assert_int_equal(r.verdict, NOISE_WORSE);
 }
 
+/* Two cards of three windows: what is surely noise at one in a million reaches far, and a
+ * gross slowdown is not called the same. */
+static void too_few_to_tell(void **state)
+{
+	struct noise_sample a[2] = {{"x", 85, 1e-4, 2}, {"y", 86, 1e-4, 2}},
+			    b[2] = {{"x", 100, 1e-4, 2}, {"y", 101, 1e-4, 2}};
+	struct noise_run now = {a, 2}, base = {b, 2};
+	struct noise_limits limits = one_percent;
+	struct noise_result r;
+
+	(void)state;
+	limits.run_to_run = 0;
+	limits.alpha = 1e-7;
+	noise_compare(&now, &base, 1, &limits, &r);
+	assert_int_equal(r.verdict, NOISE_UNKNOWN);
+	assert_true(r.hi < 1);
+	for (int i = 0; i < 2; i++)
+		a[i].value = b[i].value * 0.995;
+	noise_compare(&now, &base, 1, &limits, &r);
+	assert_int_equal(r.verdict, NOISE_SAME);
+	/* With windows enough it is told. */
+	for (int i = 0; i < 2; i++) {
+		a[i].value = b[i].value * 0.85;
+		a[i].df = b[i].df = 50;
+	}
+	noise_compare(&now, &base, 1, &limits, &r);
+	assert_int_equal(r.verdict, NOISE_WORSE);
+}
+
 /* --- whole runs -------------------------------------------------------------------------- */
 
 struct runs {
@@ -336,6 +365,25 @@ static void one_is_left_out(struct journal *j)
 	assert_int_equal(append(j, &r, NULL), ST_OK);
 }
 
+static void put_job(struct journal *j, enum outcome outcome)
+{
+	struct reading r = without_value(card_reading("n1", 0), outcome);
+
+	healthy_again(j);
+	r.metric = "fw_pytorch_runs";
+	assert_int_equal(append(j, &r, NULL), ST_OK);
+}
+
+static void job_fails(struct journal *j)
+{
+	put_job(j, OUTCOME_FAILED);
+}
+
+static void no_job(struct journal *j)
+{
+	put_job(j, OUTCOME_NOT_MEASURED);
+}
+
 static void no_names(struct journal *j)
 {
 	put_cards(j, 268, 4);
@@ -361,6 +409,16 @@ static void whole_runs(void **state)
 		assert_int_equal(x.g.compared, 1);
 		close_runs(&x);
 	}
+	/* What fails and was never measured: nobody knows whether it is new. */
+	open_runs(&x, job_fails, no_job);
+	expect_gate(&x, GATE_OPEN, GATE_UNCLEAR, 1);
+	close_runs(&x);
+	open_runs(&x, job_fails, healthy);
+	expect_gate(&x, GATE_OPEN, GATE_UNCLEAR, 1);
+	close_runs(&x);
+	open_runs(&x, job_fails, job_fails);
+	expect_gate(&x, GATE_SAME, GATE_FAILURE, 0);
+	close_runs(&x);
 	/* What the new run measures beyond the baseline is no loss. */
 	open_runs(&x, healthy, no_names);
 	expect_gate(&x, GATE_SAME, GATE_LOST, 0);
@@ -441,6 +499,93 @@ static void software_is_classed(void **state)
 	close_runs(&x);
 }
 
+/* Documents of a node: one part, the driver. */
+static const char *document(const char *driver)
+{
+	return tmpf("{\"gpu\":{\"kernel_driver\":\"%s\"},\"v\":1}", driver);
+}
+
+static void put_print(struct journal *j, const char *node, const char *driver)
+{
+	struct reading r = card_reading(node, 0);
+	const char *text = document(driver);
+	char hex[SHA256_HEX];
+
+	sha256_text(text, strlen(text), hex);
+	r.node = node;
+	r.metric = "sw_fingerprint";
+	r.unit = "text";
+	r.better = BETTER_NEITHER;
+	r.value_kind = VALUE_TEXT;
+	r.text = hex;
+	r.params = tmpf("{\"gpu\":\"%s\"}", driver);
+	r.raw = (struct raw_file){tmpf("%s.json", node), hex, (int64_t)strlen(text)};
+	assert_int_equal(append(j, &r, NULL), ST_OK);
+}
+
+/* Node n1 has had another driver ever since. */
+static void four_nodes(struct journal *j)
+{
+	put_print(j, "n1", "535");
+	for (int i = 2; i <= 4; i++)
+		put_print(j, tmpf("n%d", i), "550");
+}
+
+static void one_node_changed(struct journal *j)
+{
+	put_print(j, "n1", "535");
+	put_print(j, "n2", "550");
+	put_print(j, "n3", "570");
+	put_print(j, "n4", "550");
+}
+
+static void one_node_is_new(struct journal *j)
+{
+	put_print(j, "n1", "535");
+	put_print(j, "n9", "550");
+}
+
+static void put_document(const struct place *p, const char *node, const char *driver)
+{
+	const char *text = document(driver);
+
+	assert_int_equal(file_write(tmpf("%s/%s.json", p->dir, node), text, strlen(text), NULL),
+	                 ST_OK);
+}
+
+static void documents(const struct runs *x, const char *n3)
+{
+	for (int i = 1; i <= 4; i++) {
+		put_document(&x->base, tmpf("n%d", i), i == 1 ? "535" : "550");
+		put_document(&x->now, tmpf("n%d", i), i == 1 ? "535" : i == 3 ? n3 : "550");
+	}
+}
+
+static void each_node_beside_itself(void **state)
+{
+	struct runs x;
+
+	(void)state;
+	open_runs(&x, one_node_changed, four_nodes);
+	documents(&x, "570");
+	expect_gate(&x, GATE_WORSE, GATE_SOFTWARE, 1);
+	assert_string_equal(x.g.lines[0].text,
+	                    "gpu kernel_driver: 550 -> 570 (nodes: 1 of 4, n3 first)");
+	close_runs(&x);
+	open_runs(&x, one_node_is_new, four_nodes);
+	expect_gate(&x, GATE_SAME, GATE_SOFTWARE, 0);
+	close_runs(&x);
+	/* Not there, or not what was recorded: that it is harmless cannot be told. */
+	for (int i = 0; i < 2; i++) {
+		open_runs(&x, one_node_changed, four_nodes);
+		if (i)
+			documents(&x, "550");
+		expect_gate(&x, GATE_OPEN, GATE_UNCLEAR, 1);
+		assert_non_null(strstr(x.g.lines[0].text, "n3 differs (gpu)"));
+		close_runs(&x);
+	}
+}
+
 static void bad_tolerance_files(void **state)
 {
 	static const struct {
@@ -481,10 +626,12 @@ int main(void)
 		cmocka_unit_test(the_same_cards_are_paired),
 		cmocka_unit_test(several_baselines_tell_the_run_noise),
 		cmocka_unit_test(a_single_value),
+		cmocka_unit_test(too_few_to_tell),
 		cmocka_unit_test(whole_runs),
 		cmocka_unit_test(runs_that_do_not_compare),
 		cmocka_unit_test(accepted_baselines),
 		cmocka_unit_test(software_is_classed),
+		cmocka_unit_test(each_node_beside_itself),
 		cmocka_unit_test(bad_tolerance_files),
 	};
 
