@@ -66,7 +66,7 @@ static void read_addresses(struct net_addresses *all, struct arena *arena, const
 			continue;
 		a->text = arena_str(arena, json_string(item, "address", ""));
 		a->interface = arena_str(arena, json_string(item, "interface", "?"));
-		a->speed_mbps = (int64_t)json_number(item, "speed_mbps", -1);
+		a->speed_mbps = json_int64(item, "speed_mbps", -1);
 		all->count++;
 	}
 }

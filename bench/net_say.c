@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "stats/summary.h"
+#include "talk.h"
 
 #define US 1000 /* ns; points are told in it */
 /* A second is whole when a tick came this much early. */
@@ -108,6 +109,11 @@ static void hear_fault(struct net *n, struct net_fault *fault, const cJSON *o)
 	net_fault_list(n->ctx, fault, outcome, id, args);
 }
 
+/* Sums of what is below do not run over. */
+#define US_MOST    1e11
+#define BYTES_MOST 1e14
+
+/* One that cannot be leaves none. */
 static void hear_points(struct net *n, struct net_flow *f, const cJSON *list)
 {
 	int count = list ? cJSON_GetArraySize(list) / 2 : 0;
@@ -118,10 +124,13 @@ static void hear_points(struct net *n, struct net_flow *f, const cJSON *list)
 	f->points = arena_array(n->ctx->arena, (size_t)count + 1, sizeof(*f->points));
 	for (int i = 1; i <= count && item && item->next; i++, item = item->next->next) {
 		struct net_point *p = &f->points[i];
+		int64_t us = talk_count(item, US_MOST), bytes = talk_count(item->next, BYTES_MOST);
 
-		*p = p[-1];
-		p->ns += (int64_t)item->valuedouble * US;
-		p->bytes += (uint64_t)item->next->valuedouble;
+		if (us < 0 || bytes < 0) {
+			f->n_points = 0;
+			return;
+		}
+		*p = (struct net_point){p[-1].ns + us * US, p[-1].bytes + (uint64_t)bytes};
 		f->n_points = i + 1;
 	}
 }
@@ -136,8 +145,8 @@ static void hear_flow(struct net *n, int direction, const cJSON *o)
 		hear_points(n, f, json_get(o, "points"));
 		return;
 	}
-	f->tcp.retransmits = (int64_t)json_number(o, "retransmits", -1);
-	f->tcp.mss = (int)json_number(o, "mss", 0);
+	f->tcp.retransmits = json_int64(o, "retransmits", -1);
+	f->tcp.mss = json_int(o, "mss", 0);
 	strncpy(f->tcp.congestion, json_string(o, "congestion", ""), sizeof(f->tcp.congestion) - 1);
 }
 
@@ -154,7 +163,7 @@ bool net_hear(struct net *n, const char *text)
 	hear_fault(n, &n->trouble, doc.root);
 	end->text = arena_str(arena, json_string(doc.root, "address", NULL));
 	end->interface = arena_str(arena, json_string(doc.root, "interface", NULL));
-	end->speed_mbps = (int64_t)json_number(doc.root, "speed_mbps", -1);
+	end->speed_mbps = json_int64(doc.root, "speed_mbps", -1);
 	for (int d = 0; d < 2 && flows && cJSON_GetArraySize(flows) == 2; d++)
 		hear_flow(n, d, cJSON_GetArrayItem(flows, d));
 	json_release(&doc);

@@ -100,7 +100,7 @@ static void keep_own(struct patterns_lead *l, struct step *s, struct patterns_te
 
 static void take_hello(struct patterns_lead *l, int node, const cJSON *root)
 {
-	int rails = (int)json_number(root, "rails", 0);
+	int rails = json_int(root, "rails", 0);
 	struct net_fault fault = {0};
 
 	l->ctx->simulated |= json_bool(root, "simulated", false);
@@ -198,7 +198,7 @@ static void put_end(struct patterns_lead *l, struct step *s, int node, struct pa
 		const cJSON *out = s->has[i] ? json_get(s->docs[i].root, "out") : NULL;
 
 		if (s->to[i] == node)
-			json_put_int(&t->j, NULL, (int64_t)json_number(out, "messages", 0));
+			json_put_int(&t->j, NULL, json_int64(out, "messages", 0));
 	}
 	json_array_end(&t->j);
 }
@@ -245,7 +245,7 @@ static const cJSON *heard_of(const struct step *s, int receiver, int sender)
 
 	cJSON_ArrayForEach(item, list)
 	{
-		if ((int)json_number(item, "node", -1) == sender)
+		if (json_int(item, "node", -1) == sender)
 			return item;
 	}
 	return NULL;
@@ -282,7 +282,7 @@ static void take_flow(struct patterns_lead *l, const struct step *s, int from, b
 		.senders = patterns_senders(s->to, l->ctx->n_peers, s->to[from]),
 		.gbps = NAN,
 		.expected = json_number(s->pattern == PATTERN_INCAST ? in : out, "expected", NAN),
-		.retransmits = (int64_t)json_number(out, "retransmits", -1)};
+		.retransmits = json_int64(out, "retransmits", -1)};
 	patterns_read_fault(l->ctx, out, &f->fault);
 	patterns_read_fault(l->ctx, in, &f->fault);
 	blame_broken(l, s, f);

@@ -10,6 +10,7 @@
 
 #include "cards.h"
 #include "rdma.h"
+#include "talk.h"
 
 /* Beyond the time of measuring, for texts on their way. */
 #define SLACK_S 5
@@ -112,9 +113,9 @@ static void read_order(struct patterns_node *n, const cJSON *order)
 	const cJSON *from = json_get(order, "from"), *item;
 	int to = node_of(n, json_get(order, "to"));
 
-	n->step = (int)json_number(order, "step", -1);
+	n->step = json_int(order, "step", -1);
 	n->seed = strtoull(json_string(order, "seed", "0"), NULL, 16);
-	n->rails = (int)json_number(order, "rails", 0);
+	n->rails = json_int(order, "rails", 0);
 	n->rails = n->rails < n->n_rails ? n->rails : n->n_rails;
 	n->way = strcmp(json_string(order, "way", ""), "rdma") == 0 ? PATTERNS_RDMA : PATTERNS_TCP;
 	n->fault = (struct net_fault){0};
@@ -173,7 +174,7 @@ static void read_peer(struct patterns_node *n, struct patterns_peer *p, const cJ
 void patterns_connect(struct patterns_node *n, const cJSON *meet)
 {
 	const cJSON *in = json_get(meet, "in");
-	int slot = (int)json_number(meet, "slot", 0);
+	int slot = json_int(meet, "slot", 0);
 
 	if (n->sends)
 		read_peer(n, &n->out, json_get(meet, "out"),
@@ -235,7 +236,7 @@ void patterns_finish(struct patterns_node *n, const cJSON *end)
 	for (int i = 0; i < n->n_in; i++) {
 		const cJSON *messages = cJSON_GetArrayItem(sent, i);
 
-		n->in[i].messages = cJSON_IsNumber(messages) ? (int64_t)messages->valuedouble : 0;
+		n->in[i].messages = (int64_t)fmax(talk_count(messages, TALK_COUNT), 0);
 	}
 	if (n->way == PATTERNS_RDMA)
 		patterns_rdma_finish(n);

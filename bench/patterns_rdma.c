@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rdma.h"
+#include "talk.h"
 #include "stats/rng.h"
 
 #define PAGE     4096
@@ -142,16 +143,16 @@ static struct patterns_rail read_rail(struct probe_ctx *ctx, const cJSON *o)
 {
 	struct patterns_rail r = {
 		.at = {.device = arena_str(ctx->arena, json_string(o, "device", "?")),
-	               .port = (int)json_number(o, "port", 1),
+	               .port = json_int(o, "port", 1),
 	               .state = "ACTIVE", /* else it would not take part */
 	               .infiniband = json_bool(o, "ib", false),
 	               .rate = arena_str(ctx->arena, json_string(o, "rate", NULL)),
 	               .gbps = json_number(o, "gbps", NAN)},
-		.mtu = (int)json_number(o, "mtu", 0),
-		.lid = (int)json_number(o, "lid", 0),
+		.mtu = json_int(o, "mtu", 0),
+		.lid = json_int(o, "lid", 0),
 		.grh = json_bool(o, "grh", false),
-		.psn = (uint32_t)json_number(o, "psn", 0),
-		.key = (uint32_t)json_number(o, "key", 0),
+		.psn = (uint32_t)json_int64(o, "psn", 0),
+		.key = (uint32_t)json_int64(o, "key", 0),
 		.address = strtoull(json_string(o, "address", "0"), NULL, 16),
 	};
 	const cJSON *item;
@@ -163,7 +164,7 @@ static struct patterns_rail read_rail(struct probe_ctx *ctx, const cJSON *o)
 	cJSON_ArrayForEach(item, json_get(o, "qpn"))
 	{
 		if (cJSON_IsNumber(item) && r.n_qpn < VERBS_QPS_MOST)
-			r.qpn[r.n_qpn++] = (uint32_t)item->valuedouble;
+			r.qpn[r.n_qpn++] = (uint32_t)talk_count(item, UINT32_MAX);
 	}
 	return r;
 }

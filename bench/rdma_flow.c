@@ -3,6 +3,7 @@
  * clock: for all three operations that means the other end has it, or gave it. Who
  * only serves sleeps; who asks looks for completions and sleeps when there are none. */
 #include "rdma.h"
+#include "talk.h"
 
 #include <errno.h>
 #include <math.h>
@@ -321,13 +322,18 @@ static void hear(struct run *n, const cJSON *o)
 	f->points = arena_array(n->r->ctx->arena, (size_t)count + 1, sizeof(*f->points));
 	f->n_points = 1;
 	item = points ? points->child : NULL;
-	for (int i = 0; i < count && item && item->next; i++, item = item->next->next)
-		f->points[f->n_points++] = (struct net_point){(int64_t)item->valuedouble,
-		                                              (uint64_t)item->next->valuedouble};
+	for (int i = 0; i < count && item && item->next; i++, item = item->next->next) {
+		int64_t ns = talk_count(item, TALK_COUNT),
+			bytes = talk_count(item->next, TALK_COUNT);
+
+		if (ns < 0 || bytes < 0)
+			break;
+		f->points[f->n_points++] = (struct net_point){ns, (uint64_t)bytes};
+	}
 	cJSON_ArrayForEach(item, json_get(o, "messages"))
 	{
 		if (q < f->qps)
-			n->streams[q++].done = (uint64_t)item->valuedouble;
+			n->streams[q++].done = (uint64_t)fmax(talk_count(item, TALK_COUNT), 0);
 	}
 }
 

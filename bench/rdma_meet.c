@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cards.h"
+#include "talk.h"
 #include "stats/rng.h"
 
 #define PAGE 4096
@@ -102,16 +103,15 @@ static struct rdma_port port_of(struct rdma *r, const cJSON *o)
 {
 	struct rdma_port p = {
 		.device = arena_str(r->ctx->arena, json_string(o, "device", "?")),
-		.port = (int)json_number(o, "port", 1),
+		.port = json_int(o, "port", 1),
 		.pci = kept(r, o, "pci"),
-		.numa_node = (int)json_number(o, "numa", -1),
+		.numa_node = json_int(o, "numa", -1),
 		.state = kept(r, o, "state"),
 		.link_layer = kept(r, o, "link_layer"),
 		.rate = kept(r, o, "rate"),
 		.gbps = json_number(o, "gbps", NAN),
-		.netdev_mtu = (int)json_number(o, "netdev_mtu", -1),
-		.gid = {.index = (int)json_number(o, "gid_index", -1),
-	                .netdev = kept(r, o, "netdev")},
+		.netdev_mtu = json_int(o, "netdev_mtu", -1),
+		.gid = {.index = json_int(o, "gid_index", -1), .netdev = kept(r, o, "netdev")},
 	};
 
 	p.infiniband = p.link_layer && strcmp(p.link_layer, "InfiniBand") == 0;
@@ -307,20 +307,20 @@ static void hear_device(struct rdma *r, struct rdma_rail *rail, const cJSON *o)
 	const cJSON *qpn;
 	int n = 0;
 
-	rail->ends[r->other].mtu = (int)json_number(o, "mtu", 0);
-	f->lid = (int)json_number(o, "lid", 0);
+	rail->ends[r->other].mtu = json_int(o, "mtu", 0);
+	f->lid = json_int(o, "lid", 0);
 	f->card = kept(r, o, "card");
 	f->grh_required = json_bool(o, "grh", false);
-	f->reads = (int)json_number(o, "reads", 0);
-	f->served = (int)json_number(o, "served", 0);
-	f->inline_bytes = (int)json_number(o, "inline", 0);
-	f->psn = (uint32_t)json_number(o, "psn", 0);
-	f->key = (uint32_t)json_number(o, "key", 0);
+	f->reads = json_int(o, "reads", 0);
+	f->served = json_int(o, "served", 0);
+	f->inline_bytes = json_int(o, "inline", 0);
+	f->psn = (uint32_t)json_int64(o, "psn", 0);
+	f->key = (uint32_t)json_int64(o, "key", 0);
 	f->address = strtoull(json_string(o, "address", "0"), NULL, 16);
 	cJSON_ArrayForEach(qpn, json_get(o, "qpn"))
 	{
 		if (n < VERBS_QPS_MOST)
-			f->qpn[n++] = (uint32_t)qpn->valuedouble;
+			f->qpn[n++] = (uint32_t)talk_count(qpn, UINT32_MAX);
 	}
 	if (!rail->fault.reason.code && n <= r->most_qps && rail->dev)
 		rdma_blame(r, &rail->fault, OUTCOME_NOT_MEASURED, MSG_rdma_peer_gone,

@@ -75,7 +75,7 @@ bool sw_there(struct sw_scan *s, const char *path);
 /* Names in a directory without dot files, sorted, NULL-terminated, never NULL. What
  * exists and cannot be read is noted as unreadable. */
 const char *const *sw_names(struct sw_scan *s, const char *dir);
-/* Whether time is up; asked in loops over packages. */
+/* Whether time or room is up; asked in loops over packages. */
 bool sw_late(struct sw_scan *s);
 const char *sw_env(const struct sw_scan *s, const char *name); /* or NULL */
 void sw_add_text(struct sw_scan *s, struct sw_text_list *list, const char *text);

@@ -13,8 +13,9 @@
 #include "base/clock.h"
 #include "software.h"
 
-#define NAMES_MOST 300000
-#define NOTES_MOST 1000
+#define NAMES_MOST    300000
+#define NOTES_MOST    1000
+#define PACKAGES_MOST 200000 /* sound nodes have a hundredth of it */
 
 void *sw_grow(struct arena *arena, void *items, int count, int *cap, size_t size)
 {
@@ -49,7 +50,7 @@ struct sw_package *sw_add_package(struct sw_scan *s, enum sw_source source)
 
 bool sw_late(struct sw_scan *s)
 {
-	if (!s->cut && clock_now(s->ctx->clock) > s->until_ns)
+	if (!s->cut && (clock_now(s->ctx->clock) > s->until_ns || s->n_packages >= PACKAGES_MOST))
 		s->cut = true;
 	return s->cut;
 }

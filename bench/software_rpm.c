@@ -11,6 +11,7 @@
 #define FILE_MOST    ((size_t)512 << 20)
 #define HEADER_MOST  ((size_t)32 << 20) /* of one package, with its list of files */
 #define ENTRIES_MOST 65536              /* in a header */
+#define TEXT_MOST    1024               /* of a name or version */
 
 struct store {
 	struct sw_scan *s;
@@ -46,9 +47,10 @@ static const char *text_at(struct sw_scan *s, struct sw_bytes data, size_t at)
 {
 	const unsigned char *end = at < data.n ? memchr(data.at + at, '\0', data.n - at) : NULL;
 
-	return end && end > data.at + at ? arena_strn(s->arena, (const char *)data.at + at,
-	                                              (size_t)(end - (data.at + at)))
-	                                 : NULL;
+	return end && end > data.at + at && end <= data.at + at + TEXT_MOST
+	               ? arena_strn(s->arena, (const char *)data.at + at,
+	                            (size_t)(end - (data.at + at)))
+	               : NULL;
 }
 
 static void take_header(struct store *st, struct sw_bytes b)

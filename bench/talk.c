@@ -41,9 +41,16 @@ enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, talk_r
 
 int talk_whole(const cJSON *o, const char *key, int least, int most)
 {
-	double value = json_number(o, key, -1);
+	int value = json_int(o, key, -1);
 
-	return value >= least && value <= most && value == floor(value) ? (int)value : -1;
+	return value >= least && value <= most ? value : -1;
+}
+
+int64_t talk_count(const cJSON *item, double most)
+{
+	double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+
+	return value >= 0 && value <= most && value == floor(value) ? (int64_t)value : -1;
 }
 
 const char *talk_text(struct arena *arena, const cJSON *o, const char *key)

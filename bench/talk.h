@@ -20,6 +20,9 @@ enum status talk_receive(struct probe_ctx *ctx, int from, double seconds, talk_r
                          void *out);
 /* A whole number from least to most, else -1. */
 int talk_whole(const cJSON *o, const char *key, int least, int most);
+/* The item of a list: a whole number from 0 to most, at most TALK_COUNT, else -1. */
+#define TALK_COUNT 9007199254740992.0
+int64_t talk_count(const cJSON *item, double most);
 /* A text of the message, kept in the arena, or NULL. */
 const char *talk_text(struct arena *arena, const cJSON *o, const char *key);
 

@@ -4,6 +4,7 @@
  * walking the source text again, only when something is to be reported. */
 #include "base/json.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,4 +245,11 @@ int64_t json_int64(const cJSON *object, const char *key, int64_t fallback)
 	    n->valuedouble != floor(n->valuedouble))
 		return fallback;
 	return (int64_t)n->valuedouble;
+}
+
+int json_int(const cJSON *object, const char *key, int fallback)
+{
+	int64_t value = json_int64(object, key, fallback);
+
+	return value >= INT_MIN && value <= INT_MAX ? (int)value : fallback;
 }

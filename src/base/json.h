@@ -48,6 +48,8 @@ double json_number(const cJSON *object, const char *key, double fallback);
 bool json_bool(const cJSON *object, const char *key, bool fallback);
 /* 64-bit counters: numbers up to 2^53, decimal strings beyond. */
 int64_t json_int64(const cJSON *object, const char *key, int64_t fallback);
+/* The same of what fits into an int. */
+int json_int(const cJSON *object, const char *key, int fallback);
 static inline const cJSON *json_get(const cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);

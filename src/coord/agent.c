@@ -305,7 +305,7 @@ static void take_text(struct agent *a, const cJSON *o)
 	if (!e || !(e->text = strdup(json_string(o, "text", ""))))
 		die_nomem();
 	snprintf(e->work, sizeof(e->work), "%s", json_string(o, "work", ""));
-	e->from = (int)json_number(o, "from", -1);
+	e->from = json_int(o, "from", -1);
 	while (*at)
 		at = &(*at)->next;
 	*at = e;
@@ -321,7 +321,7 @@ static bool read_company(struct agent *a, struct arena *arena, const cJSON *o)
 		names[i++] = arena_str(arena, cJSON_IsString(name) ? name->valuestring : "?");
 	a->company = (struct company){.nodes = names,
 	                              .count = n,
-	                              .self = (int)json_number(o, "self", 0),
+	                              .self = json_int(o, "self", 0),
 	                              .ahead_s = json_number(o, "ahead_s", NAN),
 	                              .send = send_text,
 	                              .arg = a};
@@ -337,8 +337,8 @@ static void run_crew(struct agent *a, const cJSON *o)
 	    read_company(a, &arena, o)) {
 		a->unit = (struct unit){.probe = probe,
 		                        .subject = arena_str(&arena, json_string(o, "id", "")),
-		                        .attempt = (int)json_number(o, "attempt", 1),
-		                        .times = (int)json_number(o, "times", 1),
+		                        .attempt = json_int(o, "attempt", 1),
+		                        .times = json_int(o, "times", 1),
 		                        .seconds = json_number(o, "seconds", 1),
 		                        .named_path = probe->needs_storage,
 		                        .company = &a->company};

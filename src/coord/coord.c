@@ -170,7 +170,7 @@ static void take_progress(struct slot *s, const cJSON *o)
 static void take_peer_text(const struct slot *s, const cJSON *o)
 {
 	const struct company *company = s->unit->company;
-	int to = (int)json_number(o, "to", -1);
+	int to = json_int(o, "to", -1);
 
 	if (company && to >= 0 && to < company->count)
 		company->send(company->arg, to, json_string(o, "text", ""));

@@ -405,7 +405,7 @@ void crews_over(struct leader *l, struct member *m, const char *work)
 void crews_carry(struct leader *l, const struct member *from, const cJSON *o)
 {
 	const struct crew *crew = from->crew;
-	int to = (int)json_number(o, "to", -1);
+	int to = json_int(o, "to", -1);
 	const char *work = json_string(o, "work", "");
 	struct wire_json w;
 

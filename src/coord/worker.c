@@ -291,7 +291,7 @@ static bool keep_text(struct worker *w, const char *line)
 
 	if (json_parse(&doc, "peer", line, strlen(line), JSON_STRICT, NULL) != ST_OK)
 		return false;
-	*t = (struct peer_text){.from = (int)json_number(doc.root, "from", -1),
+	*t = (struct peer_text){.from = json_int(doc.root, "from", -1),
 	                        .text = arena_str(&w->arena, json_string(doc.root, "text", ""))};
 	json_release(&doc);
 	while (*at)
@@ -349,7 +349,7 @@ static void read_peers(struct worker *w, const cJSON *root)
 	}
 	w->ctx.peers = peers;
 	w->ctx.n_peers = n;
-	w->ctx.self_index = (int)json_number(root, "self", 0);
+	w->ctx.self_index = json_int(root, "self", 0);
 	w->ctx.ahead_s = json_number(root, "ahead_s", NAN);
 }
 
@@ -376,9 +376,9 @@ static enum status read_request(struct worker *w, const struct probe *const *pro
 	w->phase = json_string(root, "phase", w->ctx.probe->phase);
 	w->work = json_string(root, "work", "");
 	w->raw_dir = json_string(root, "raw_dir", NULL);
-	w->writer = (int)json_number(root, "writer", 0);
-	w->attempt = (int)json_number(root, "attempt", 1);
-	w->times = (int)json_number(root, "times", 1);
+	w->writer = json_int(root, "writer", 0);
+	w->attempt = json_int(root, "attempt", 1);
+	w->times = json_int(root, "times", 1);
 	w->ctx.node = json_string(root, "node", "");
 	w->ctx.budget = (enum budget)json_number(root, "budget", BUDGET_STANDARD);
 	w->ctx.seed = strtoull(json_string(root, "seed", "0"), NULL, 16);

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/msg.h"
+#include "base/unit.h"
 #include "report/html.h"
 #include "report/html_matrix.h"
 #include "report/html_raw.h"
 #include "report/words.h"
 
 #define MOST_NODES 512 /* in a map; of more, the worst */
+#define CARDS_MOST 64  /* of a node, in a map */
 #define MOST_MAPS  6   /* of the insides of nodes */
 
 /* --- pairs ------------------------------------------------------------------------- */
@@ -105,39 +107,58 @@ static void draw_pairs(struct html *h, const struct reading **r, int n)
 
 /* --- inside nodes ------------------------------------------------------------------------- */
 
+/* Number of a card in a raw file, which may be anybody's; -1: none that a map has room for. */
+static int card_number(const char *text)
+{
+	int64_t n;
+
+	return parse_int64(text, &n) && n >= 0 && n < CARDS_MOST ? (int)n : -1;
+}
+
+/* How many cards the lines are about; 0: one of them is about none. */
+static int count_cards(const struct csv *csv, int from, int to)
+{
+	int most = 0;
+
+	for (int i = 0; i < csv->n_rows; i++) {
+		int a = card_number(csv->rows[i][from]), b = card_number(csv->rows[i][to]);
+
+		if (a < 0 || b < 0)
+			return 0;
+		most = a > most ? a : most;
+		most = b > most ? b : most;
+	}
+	return most + 1;
+}
+
 /* "from,to,…,GB/s": the matrix a probe of links saved. */
 static bool read_links(struct html *h, struct matrix *m, const struct reading *r)
 {
 	struct csv csv;
 	int from, to, value, n = 0;
+	double v;
 
 	if (!r->raw.file || !html_raw(h, &csv, r))
 		return false;
 	from = csv_column(&csv, "from");
 	to = csv_column(&csv, "to");
 	value = csv_column(&csv, r->unit);
-	for (int i = 0; i < csv.n_rows && from >= 0 && to >= 0 && value >= 0; i++) {
-		n = atoi(csv.rows[i][from]) >= n ? atoi(csv.rows[i][from]) + 1 : n;
-		n = atoi(csv.rows[i][to]) >= n ? atoi(csv.rows[i][to]) + 1 : n;
-	}
-	if (n >= 2 && n <= 64) {
+	if (from >= 0 && to >= 0 && value >= 0)
+		n = count_cards(&csv, from, to);
+	if (n >= 2) {
 		matrix_make(m, h, n);
 		m->better = r->better;
 		m->unit = r->unit;
 		for (int i = 0; i < n; i++)
 			m->name[i] =
 				arena_strf(&h->arena, "%s", say(MSG_words_card, tmpf("%d", i)));
-		for (int i = 0; i < csv.n_rows; i++) {
-			char *end;
-			double v = strtod(csv.rows[i][value], &end);
-
-			if (end != csv.rows[i][value] && isfinite(v))
-				matrix_put(m, abs(atoi(csv.rows[i][from])),
-				           abs(atoi(csv.rows[i][to])), v);
-		}
+		for (int i = 0; i < csv.n_rows; i++)
+			if (parse_double(csv.rows[i][value], &v))
+				matrix_put(m, card_number(csv.rows[i][from]),
+				           card_number(csv.rows[i][to]), v);
 	}
 	csv_release(&csv);
-	return n >= 2 && n <= 64;
+	return n >= 2;
 }
 
 static bool is_bad(const struct finding *f)

@@ -99,3 +99,48 @@ grep -q "mkdir(\"$tmp/private/assay-verify.*0700) = 0" "$tmp/trace" || fail "unp
 expect 143 env TMPDIR="$tmp/private" strace -qq -o "$tmp/trace" -e trace=mkdir -e inject=mkdir:signal=TERM:when=2 "$ASSAY" verify "$tmp/link.tar"
 grep -q 'assay-verify' "$tmp/trace" || fail "nothing was unpacked"
 [ -z "$(ls -A "$tmp/private")" ] || fail "left behind: $(ls -A "$tmp/private")"
+
+# --- a lesser card sold as an A100 -------------------------------------------------------
+
+# All that a host can forge of identity at once: PCI, NVML and CUDA say the same of every
+# card, name to power limit. What NVML answers of links and ECC could be forged as well.
+# forged EXIT MODEL CARDS [FAULT]: $measured gets the rules that fail and ask nobody.
+doubles=$(dirname "$ASSAY")/tests/standin
+[ -e "$doubles/lib/libcuda.so.1" ] || { echo "cards were not forged: the doubles are not built"; exit; }
+forged() {
+	local dir=$tmp/forged claims=${4:+$4,} claim
+	rm -rf "$dir"
+	mkdir "$dir"
+	for claim in "name=NVIDIA A100-SXM4-80GB" sm_count=108 sm_clock_mhz=1410 memory_mib=81920 capability=8.0 \
+		pci_device=20b2 links=12 power_limit_w=400; do
+		claims="$claims{\"kind\":\"claim\",\"field\":\"${claim%%=*}\",\"value\":\"${claim#*=}\"},"
+	done
+	printf '{"cards":[{"model":"%s"}],"count":%d,"nvlink":"switch","achieved":{"fp64":0.95,"fp64_tensor":0.95,"fp32":0.98,
+		"tf32":0.84,"fp16":0.86,"bf16":0.86,"memory":0.9,"nvlink":0.92,"sm_copy":0.93,"pcie":0.83,"collective":0.77},
+		"noise":{"seed":1,"card":0.005,"window":0.002},"faults":[%s]}' "$2" "$3" "${claims%,}" >"$dir/node.json"
+	export ASSAY_STANDIN=$dir/node.json
+	"$doubles/standin_tree" "$dir/root" || fail "standin_tree"
+	expect "$1" "$ASSAY" run --out "$dir/run" --profile a100-sxm4-80gb --nodes 1 --cards "$3" --budget quick \
+		--only gemm,gemm_alone,membw,memtest,p2p,collective --suite "$source_dir/configs/suites/exam.json" \
+		--lib-dir "$doubles/lib" --sys-root "$dir/root"
+	unset ASSAY_STANDIN
+	measured=$(python3 - "$dir/run/scorecard.json" <<-'PYTHON'
+		import json, re, sys
+		findings = json.load(open(sys.argv[1]))["findings"]
+		ask_nobody = "gemm-|memory-|nvlink-oneway|allreduce-|collective-|pcie-"
+		print("", *sorted({f["rule"] for f in findings if f["verdict"] == "fail" and re.match(ask_nobody, f["rule"])}), "")
+	PYTHON
+	)
+}
+found() { for rule; do case $measured in *" $rule "*) ;; *) fail "$rule lets it pass: $measured" ;; esac; done }
+unseen() { [ -z "${measured# }" ] || fail "README says that this is not seen: $measured"; }
+
+forged 2 a100-sxm4-80gb 2; unseen
+forged 1 rtx-4090 1; found gemm-fp16 gemm-bf16 gemm-fp32-mode memory-bandwidth memory-right
+forged 1 rtx-4090 1 '{"kind":"event_clock","factor":0.5}'; found gemm-fp16 memory-bandwidth memory-right
+forged 1 a10 2; found gemm-fp16 memory-bandwidth memory-right nvlink-oneway allreduce-node
+forged 1 a100-sxm4-40gb 1; found memory-right
+forged 1 a800-sxm4-80gb 2; found nvlink-oneway allreduce-node
+# Who measures alike where it is measured is not told apart.
+forged 2 a800-sxm4-80gb 1; unseen
+forged 2 a100-pcie-80gb 2; unseen

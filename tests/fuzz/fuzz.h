@@ -12,9 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 /* The input as a file that is there until the next one: its path. */
 const char *fuzz_file(const uint8_t *data, size_t len);
-/* The same under a name of its own, for readers that go by it; at most 8 names. The path
- * holds until the next call. */
+/* The same under a name of its own in a folder of this process, for readers that go by it;
+ * "a/b" is in a folder of its own. At most 32 names; the path holds until the next call. */
+const char *fuzz_folder(void);
 const char *fuzz_named(const char *name, const void *data, size_t len);
+/* A run.json in that folder. */
+void fuzz_run_json(void);
 /* A metric of any built probe. */
 const struct metric *fuzz_metric(const char *name);
 const struct metric_set *fuzz_metrics(void);
