@@ -9,6 +9,10 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/unit.h"
+#include "stats/bootstrap.h"
+
+#define SEED          0x616c6cull /* the same interval every time */
+#define WINDOWS_LEAST 10
 
 /* clang-format off */
 #define PATH_METRIC(name, unit, better, formula) \
@@ -258,6 +262,28 @@ static bool per_card(struct all_lead *l, struct reading *r, const struct all_run
 	return true;
 }
 
+/* Of the rate of all nodes: as their sum varied from window to window. */
+static void set_interval(const struct all_lead *l, const struct all_run *run, struct reading *r)
+{
+	size_t n = SIZE_MAX;
+	double *sum;
+	struct estimate e;
+
+	for (int i = 0; i < l->ctx->n_peers; i++)
+		n = run->answers[i].share.n_windows < n ? run->answers[i].share.n_windows : n;
+	if (n == SIZE_MAX || n < WINDOWS_LEAST)
+		return;
+	sum = arena_array(l->ctx->arena, n, sizeof(*sum));
+	for (size_t k = 0; k < n; k++)
+		for (int i = 0; i < l->ctx->n_peers; i++)
+			sum[k] += run->answers[i].share.windows[k];
+	if (bootstrap_median(sum, n, (size_t)ceil(cbrt((double)n)), SEED, &e) != ST_OK ||
+	    !(e.value > 0))
+		return;
+	r->stats[STAT_CI_LO] = r->value * e.lo / e.value;
+	r->stats[STAT_CI_HI] = r->value * e.hi / e.value;
+}
+
 static void say_figure(struct all_lead *l, enum all_figure f, const struct all_run *run,
                        const struct summary *s, struct reading r)
 {
@@ -280,6 +306,8 @@ static void say_figure(struct all_lead *l, enum all_figure f, const struct all_r
 	if (measured && !isfinite(r.value))
 		measured = lacks(l, &r, OUTCOME_NOT_MEASURED, MSG_fio_nothing_done, NULL, NULL);
 	r.value_kind = measured ? VALUE_NUMBER : VALUE_NONE;
+	if (measured && f == ALL_IOPS)
+		set_interval(l, run, &r);
 	l->said[f] = true;
 	l->ctx->emit(l->ctx, &r);
 }
@@ -322,6 +350,7 @@ void all_say_stream(struct all_lead *l, enum all_figure f, const struct all_run 
 	r.params = finish_params(l, &j);
 	r.value_kind = VALUE_NUMBER;
 	r.value = run->together.conservative / 1e9;
+	set_interval(l, run, &r);
 	r.raw = save_parts(l, run, "bytes",
 	                   writes ? "storage-all-write.csv" : "storage-all-read.csv");
 	l->ctx->emit(l->ctx, &r);
