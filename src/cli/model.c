@@ -92,15 +92,19 @@ static const char *card_text(const struct effective *all)
 	return NULL;
 }
 
-/* A rate above the peak would be another card's. */
-static void take_gemm(struct model *m, const struct effective *all)
+/* A rate above the peak is another card's. */
+static enum status take_gemm(struct model *m, const struct effective *all, struct error *err)
 {
 	struct seen s;
 
 	if (!see(m, all, "gemm_bf16_tflops", &s) && !see(m, all, "gemm_fp16_tflops", &s))
-		return;
+		return ST_OK;
+	if (s.best > m->in.peak_tflops)
+		return error_set(err, ST_RANGE, MSG_estimate_above_peak, fmt_value(s.best),
+		                 m->card_name, fmt_value(m->in.peak_tflops));
 	m->run_cards = s.count;
 	m->in.gemm_share = range_seen(&s, m->in.peak_tflops);
+	return ST_OK;
 }
 
 /* Between nodes, the nearest first to what the cards of a rail have of gradients that
@@ -166,8 +170,9 @@ static void take_scaling(struct model *m, const struct effective *all)
 
 	if (!see(m, all, "training_scaling_efficiency", &s))
 		return;
-	m->other_run = !(m->run_cards * 16 >= m->in.cards);
-	if (!m->other_run)
+	m->scaling_open = isnan(m->in.cards);
+	m->other_run = m->run_cards * 16 < m->in.cards;
+	if (!m->other_run && !m->scaling_open)
 		m->in.scaling = range_seen(&s, 1);
 }
 
@@ -181,6 +186,8 @@ static enum status find_card(struct model *m, const struct csv *table, const cha
 	if (!key && !text)
 		return error_set(err, ST_USAGE, MSG_estimate_no_card);
 	*row = key ? accel_row(table, key) : accel_guess(table, text);
+	if (*row >= 0 && key && text && accel_guess(table, text) != *row)
+		return error_set(err, ST_USAGE, MSG_estimate_other_card, key, text);
 	if (*row >= 0)
 		return ST_OK;
 	near = key ? nearest_word(key, accel_keys(table, &m->arena)) : NULL;
@@ -232,9 +239,10 @@ enum status model_gather(struct model *m, const struct model_request *r, struct 
 		all = rundir_effective(r->run);
 	if (st == ST_OK)
 		st = take_card(m, r, card_text(&all), err);
+	if (st == ST_OK)
+		st = take_gemm(m, &all, err);
 	if (st != ST_OK)
 		return st;
-	take_gemm(m, &all);
 	if (isnan(m->in.cards) && isnan(m->in.budget) && isnan(m->in.deadline_days))
 		m->in.cards = m->run_cards;
 	take_rates(m, &all);

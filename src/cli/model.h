@@ -20,6 +20,7 @@ struct model {
 	const char *card_name;
 	bool simulated;         /* figures of a stand-in */
 	bool other_run;         /* the run is of fewer than 1/16 of the cards: E(n) stays assumed */
+	bool scaling_open;      /* … or their number is looked for: likewise */
 	bool one_node_rate;     /* the write rate is one node's */
 	double run_cards;       /* the run measured; NaN */
 	struct range bus_gbs;   /* between nodes, a card; NaN */

@@ -199,6 +199,8 @@ static void limit_lines(struct str *out, const struct model *m, const struct est
 		          2, o);
 	if (m->other_run)
 		text_line(out, say(MSG_estimate_other_run, fmt_value(m->run_cards)), 2, o);
+	if (m->scaling_open)
+		text_line(out, say(MSG_estimate_scaling_open, fmt_value(m->run_cards)), 2, o);
 	if (m->one_node_rate)
 		text_line(out, msg_format(MSG_estimate_one_node), 2, o);
 	if (m->simulated)
