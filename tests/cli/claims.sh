@@ -40,6 +40,38 @@ PYTHON
 LC_ALL=C.UTF-8 expect 1 "$ASSAY" claims "$guides" --lang zh
 prints "与自身其他数值矛盾" && prints "千卡集群…周期压缩至14-21天"
 
+# As a page, in both languages; the JSON by its schema.
+schema=$source_dir/configs/schemas/claims.schema.json
+page() { # file words...: well-formed, nothing from outside, the words are there
+	python3 - "$@" <<'PYTHON' || fail "page $1"
+import html.parser, sys
+text, words = open(sys.argv[1], encoding="utf-8").read(), sys.argv[2:]
+class P(html.parser.HTMLParser):
+    seen, ids, links, text = set(), set(), [], ""
+    def handle_starttag(self, tag, attrs):
+        a = dict(attrs)
+        self.seen.add(tag)
+        if "id" in a: assert a["id"] not in self.ids, a; self.ids.add(a["id"])
+        if tag == "a": self.links.append(a["href"])
+        assert tag not in ("img", "link", "iframe") and not any(k.startswith("on") for k in a), (tag, a)
+    def handle_data(self, data): self.text += data
+p = P(); p.feed(text)
+assert {"main", "h1", "table", "nav"} <= p.seen and "http" not in text.replace("http-equiv", "")
+for link in p.links: assert link[1:] in p.ids, link
+for w in words: assert w in p.text, w
+PYTHON
+}
+valid() { python3 -c '
+import json, sys
+try: import jsonschema
+except ImportError: sys.exit(0)
+for f in sys.argv[2:]: jsonschema.validate(json.load(open(f)), json.load(open(sys.argv[1])))' "$schema" "$@" || fail "schema: $*"; }
+valid "$tmp/g.json"
+expect 1 "$ASSAY" claims "$guides" --html "$tmp/g.html"
+page "$tmp/g.html" "5 refuted, 8 contradict" "Contradict other figures of their own" "8.57 to 15.7 times as fast" "S081" "43.2 minutes" "of no quantity that is known"
+LC_ALL=C.UTF-8 expect 1 "$ASSAY" claims "$guides" --lang zh --html "$tmp/zh.html"
+page "$tmp/zh.html" "与自身其他数值矛盾" "算式" "千卡集群"
+
 # Statements of one's own.
 head=id,meaning,unit,threshold,quantity,who,card,cards,params,tokens
 table() { printf '%s\n' "$head" "$@" >"$tmp/c.csv"; }
@@ -69,6 +101,12 @@ import json, sys
 m = json.load(open(sys.argv[1]))["claims"][0]["measured"]
 assert m["class_3"] and 0.27 < m["shortfall"] < 0.3 and m["subjects"] == 16 and m["origin"] == "simulated"
 assert m["lo"] <= m["value"] <= m["hi"]' "$tmp/s.json" || fail "what was measured"
+valid "$tmp/s.json"
+table "a,FP16 <script>alert(1)</script> rate,TFLOPS,>=$(python3 -c "print($rate * 1.4)"),,v&v,,,," "b,FP16 rate,TFLOPS,>=100,,v,,,," 'c,fast,-,yes,,v,,,,'
+claims 1 --run "$tmp/run" --html "$tmp/s.html" --json "$tmp/s.json"
+page "$tmp/s.html" "Declared and measured" "measured / declared" SIMULATED "FP16 <script>alert(1)</script> rate" "v&v" "28.6 %" "class 3" "1 of no quantity"
+grep -q '<circle[^>]*class="fail"' "$tmp/s.html" && grep -q '<circle[^>]*class="best"' "$tmp/s.html" || fail "no dots"
+valid "$tmp/s.json"
 table "a,FP16 rate,TFLOPS,>=$(python3 -c "print($rate * 0.9)"),,v,,1000,,"
 claims 2 --run "$tmp/run" && prints "measured with 16 cards, said of 1,000"
 table 'a,speed of light,TFLOPS,>=1,gemm_fp4_tflopz,v,,,,'
@@ -85,7 +123,7 @@ claims 2 --run "$tmp/altered" && prints "the run was altered and shows nothing"
 
 # Offers.
 for o in guide-class-1 guide-class-2 guide-class-3; do
-	expect 2 "$ASSAY" claims $o && prints "needs a run that measured training_scaling_efficiency"
+	expect 2 "$ASSAY" claims $o --json "$tmp/o.json" --html "$tmp/o.html" --terminal && valid "$tmp/o.json" && prints "needs a run that measured training_scaling_efficiency"
 done
 expect 0 "$ASSAY" claims guide-class-1 --run "$tmp/run" --csv - && prints "card,confirmed,card_model"
 expect 0 "$ASSAY" claims "$source_dir/configs/offers/guide-class-1.json" --run "$tmp/run" --csv -
