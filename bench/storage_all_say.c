@@ -9,10 +9,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/unit.h"
-#include "stats/bootstrap.h"
-
-#define SEED          0x616c6cull /* the same interval every time */
-#define WINDOWS_LEAST 10
 
 /* clang-format off */
 #define PATH_METRIC(name, unit, better, formula) \
@@ -262,26 +258,18 @@ static bool per_card(struct all_lead *l, struct reading *r, const struct all_run
 	return true;
 }
 
-/* Of the rate of all nodes: as their sum varied from window to window. */
 static void set_interval(const struct all_lead *l, const struct all_run *run, struct reading *r)
 {
-	size_t n = SIZE_MAX;
-	double *sum;
-	struct estimate e;
+	size_t n = (size_t)l->ctx->n_peers;
+	struct share *share = arena_array(l->ctx->arena, n, sizeof(*share));
+	double lo, hi;
 
-	for (int i = 0; i < l->ctx->n_peers; i++)
-		n = run->answers[i].share.n_windows < n ? run->answers[i].share.n_windows : n;
-	if (n == SIZE_MAX || n < WINDOWS_LEAST)
+	for (size_t i = 0; i < n; i++)
+		share[i] = run->answers[i].share;
+	if (!together_interval(share, n, &lo, &hi))
 		return;
-	sum = arena_array(l->ctx->arena, n, sizeof(*sum));
-	for (size_t k = 0; k < n; k++)
-		for (int i = 0; i < l->ctx->n_peers; i++)
-			sum[k] += run->answers[i].share.windows[k];
-	if (bootstrap_median(sum, n, (size_t)ceil(cbrt((double)n)), SEED, &e) != ST_OK ||
-	    !(e.value > 0))
-		return;
-	r->stats[STAT_CI_LO] = r->value * e.lo / e.value;
-	r->stats[STAT_CI_HI] = r->value * e.hi / e.value;
+	r->stats[STAT_CI_LO] = r->value * lo;
+	r->stats[STAT_CI_HI] = r->value * hi;
 }
 
 static void say_figure(struct all_lead *l, enum all_figure f, const struct all_run *run,
