@@ -207,6 +207,8 @@ static void bill_part(struct page *p, const char *path, const struct bill *b)
 	line(p, 0,
 	     say(MSG_bill_head, path, count(b->lines), b->map->title, b->encoding,
 	         stamp_text(b->from), stamp_text(b->to), b->currency));
+	if (b->absent)
+		line(p, 2, say(MSG_bill_absent, words_shown(b->absent)));
 	verdict_part(p, b);
 	classes_part(p, b);
 	examples_part(p, b);

@@ -111,6 +111,11 @@ make semi '1.234|x|1|GB'
 bill 3 && says "can be read in two ways" && bill 1 --decimal comma --invoice 1234 && prints "1,234.00 CNY"
 make head=0:BiledCost "$hour"
 bill 3 && says 'no column BilledCost (billed), which FOCUS 1.0 to 1.2 has; the nearest there is is "BiledCost"'
+make head=7:ChargeCat "$hour"
+bill 3 && says 'no column ChargeCategory (category), which FOCUS 1.0 to 1.2 has; the nearest there is is "ChargeCat"'
+make head=13:PricingUnlt "$hour"
+bill 2 --invoice 98.40 && prints 'columns it lacks: PricingUnit / ConsumedUnit (unit; the nearest is' && prints '"PricingUnlt")'
+prints "can be compared with nothing"
 make head=1:BilledCost "$hour"
 bill 3 && says 'column "BilledCost" twice'
 make && bill 3 && says "a header and no lines"
