@@ -73,6 +73,7 @@ static enum status read_line(struct cause_line *line, struct arena *arena, const
 	if (st == ST_OK && (cause == CAUSES || cause == CAUSE_NONE))
 		st = error_set(err, ST_PARSE, MSG_causes_word, csv->name, where, word,
 		               "provider, planned, customer, not_rented");
+	line->line = csv->lines[row];
 	line->node = arena_str(arena, node);
 	line->cause = (enum cause)cause;
 	return st;

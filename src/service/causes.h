@@ -28,6 +28,7 @@ enum cause {
 const char *cause_name(enum cause cause);
 
 struct cause_line {
+	int line;
 	int64_t from_ns, to_ns;
 	const char *node; /* "*": all */
 	enum cause cause;

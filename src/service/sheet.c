@@ -272,6 +272,10 @@ static enum status split(struct sheet *s, char *p, char *end, struct error *err)
 			next = memchr(p, s->delimiter, (size_t)(end - p));
 			next = next ? next : end;
 			text_end = next;
+			/* One within a field ends a line, where no LF does. */
+			if (text_end > p && memchr(p, '\r', (size_t)(text_end - p - 1)))
+				return error_set(err, ST_PARSE, MSG_sheet_cr, s->name,
+				                 number(s->line));
 		}
 		bool last = next >= end;
 

@@ -119,6 +119,8 @@ prints "can be compared with nothing"
 make head=1:BilledCost "$hour"
 bill 3 && says 'column "BilledCost" twice'
 make && bill 3 && says "a header and no lines"
+make "$hour" && tr '\n' '\r' <"$tmp/b.csv" >"$tmp/cr.csv" && mv "$tmp/cr.csv" "$tmp/b.csv"
+bill 3 && says "b.csv:1: lines end with a carriage return alone" && one_line
 make "$hour" && printf '1,2,3\n' >>"$tmp/b.csv"
 bill 3 && says "b.csv:3: 3 fields, the header has 14"
 make "$hour" && printf '1,"open' >>"$tmp/b.csv"
