@@ -142,6 +142,11 @@ bad_quote 's/"per": "hour"/"per": "fortnight"/' 'per should be hour'
 bad_quote 's/"tax": "excluded", //' 'tax should be included or excluded'
 bad_quote 's/granularity/granulariti/' '"granularity" is'
 bad_quote 's/"quote"/"quotes"/' 'no member "quote"'
+sed 's/traffic out/流量/' "$tmp/q.json" >"$tmp/qu.json"
+for form in gbk utf-16; do
+	iconv -f utf-8 -t $form "$tmp/qu.json" >"$tmp/qb.json"
+	expect 3 "$ASSAY" bill --quote "$tmp/qb.json"; says 'a byte that is no UTF-8; save the file as UTF-8'; one_line
+done
 
 # Chinese columns, of the provider's own form, with a line that sums up.
 cat >"$tmp/b.csv" <<'CSV'

@@ -53,6 +53,7 @@ prints "T1, opened 2026-12-01 00:00 UTC: 120.0 min"
 sed -i 's/Z,2026/,2026/' "$tmp/t.csv"
 expect 3 "$ASSAY" availability "$tmp/w" --tickets "$tmp/t.csv"; says 't.csv:2: opened_utc'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --target 101; says 'outside 50'; one_line
+expect 3 "$ASSAY" availability "$tmp/w" --target 100; says '100 is outside 50 to 99.99999'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --zone UTC+8; says '--zone'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --days soon; says 'not a number'; one_line
 expect 3 "$ASSAY" availability "$tmp"; says 'no file that ends in'; one_line
