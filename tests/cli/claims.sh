@@ -84,6 +84,10 @@ table 'a,FP16,TFLOPS,400,,v,a100-sxm4-80gb,,,'
 claims 1 && prints "more than the card's rated peak"
 table 'a,FP16,TFLOPS,312,,v,a100-sxm4-80gb,,,'
 claims 2 && prints "data sheet's peak"
+table 'a,70B in 50 days,days,50,train_days,v,a100-sxm4-80g,1000,70B,1.4T'
+claims 2 && prints 'card "a100-sxm4-80g" is not in the table of accelerators, the nearest is' && prints '"a100-sxm4-80gb"'
+table 'a,70B in 18 days,days,18,train_days,v,a100-sxm4-80gb,1000,70B,1e30'
+claims 1 && prints "more than the cards' peak"
 table 'a,fast,-,yes,,v,,,,'
 claims 2 && prints 'a column "quantity" says it'
 
@@ -109,6 +113,20 @@ grep -q '<circle[^>]*class="fail"' "$tmp/s.html" && grep -q '<circle[^>]*class="
 valid "$tmp/s.json"
 table "a,FP16 rate,TFLOPS,>=$(python3 -c "print($rate * 0.9)"),,v,,1000,,"
 claims 2 --run "$tmp/run" && prints "measured with 16 cards, said of 1,000"
+# A thousands separator is no end of the figure: 31,000 IOPS do not reach 1,500,000.
+cat >"$tmp/iops.json" <<-JSON
+	{"nodes": 2, "cards": 2, "profile": "a100-sxm4-80gb", "storage": "/s", "points": ["depth=16", "depth=64"], "seed": 7,
+	"noise": {"card": 0, "window": 0, "rho": 0}, "healthy": {"storage_all_read_iops": [18000, 31000]}}
+JSON
+"$(dirname "$ASSAY")/tests/exam/make_run" "$tmp/iops.json" "$tmp/iops" || fail "make_run"
+table 'a,IOPS,IOPS,">=1,500,000",read_iops,v,,,,'
+claims 1 --run "$tmp/iops" && prints "97.9 % short"
+table 'a,IOPS,IOPS,">=30,000",read_iops,v,,,,'
+claims 0 --run "$tmp/iops"
+for figure in '"1500,5"' '1 500 000' '>=1e400' '≥４００'; do
+	table "a,IOPS,IOPS,$figure,read_iops,v,,,,"
+	claims 3 && says 'is no figure; write >=300' && one_line
+done
 table 'a,speed of light,TFLOPS,>=1,gemm_fp4_tflopz,v,,,,'
 claims 3 && says 'quantity "gemm_fp4_tflopz" is neither' && one_line
 table 'a,FP16,us,>=1,fp16_rate,v,,,,'
