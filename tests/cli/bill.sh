@@ -94,6 +94,33 @@ bad_usage 'i,2023-02-29,2024-11-01,running\n' 'u.csv:2: start "2023-02-29" is no
 bad_usage 'i,2024-11-01,2024-11-02,asleep\n' 'state "asleep"'
 bad_usage '' "a header and no lines"
 
+# A credit that the heartbeat log makes due. log NAME DAY MINUTES: down for so long.
+log() { mkdir -p "$tmp/$1" && python3 - "$tmp/$1/n1.heartbeat.csv" "$2" "$3" <<'PYTHON'
+import datetime, hashlib, sys
+text = "ts_utc,mono_s,node,observer,seq,boot_id,kind,gpus_ok,kernel_ms,xid,ecc,link_flaps,state,note,prev_sha256"
+lines, begin = [text], datetime.datetime.fromisoformat(sys.argv[2])
+for i in range(180):
+    state = "down" if 30 <= i < 30 + int(sys.argv[3]) else "up"
+    prev = hashlib.sha256(lines[-1].encode()).hexdigest()
+    at = (begin + datetime.timedelta(minutes=i)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    lines.append(f"{at},{1000 + 60 * i}.000,n1,w,{i + 1},b1,beat,,,,,,{state},,{prev}")
+open(sys.argv[1], "w").write("\n".join(lines) + "\n")
+PYTHON
+}
+log down 2024-11-01 45 && log up 2024-11-01 0 && log other 2024-10-01 45
+make "$hour" "$hour||01T01" "$hour||01T02"
+bill 0 --invoice 295.20 --availability "$tmp/down"
+prints "1 outages, 45 min, in the heartbeat log, and no credit on the bill"
+bill 0 --invoice 295.20 --availability "$tmp/up" && prints "no credit is due by it"
+bill 0 --invoice 295.20 --availability "$tmp/other" && prints "has nothing of the time that is billed"
+printf 'from_utc,to_utc,node,cause\n2024-11-01T00:00:00Z,2024-11-02T00:00:00Z,n1,planned\n' >"$tmp/causes.csv"
+bill 0 --invoice 295.20 --availability "$tmp/down" --causes "$tmp/causes.csv" && prints "no credit is due by it"
+make "$hour" "$hour||01T01" "$hour||01T02" '-4|sla||||Credit'
+bill 0 --invoice 291.20 --availability "$tmp/down" && prints "credited are -4.00 CNY"
+sed -i 's/,down,/,up,/' "$tmp/down/n1.heartbeat.csv"
+bill 3 --availability "$tmp/down"; says "the log was altered"; one_line
+expect 3 "$ASSAY" bill --quote "$tmp/q.json" --availability "$tmp/up"; says "give --bill"
+
 # Forms of files.
 for form in bom crlf semi encoding=gbk encoding=utf-16 encoding=utf-16-le; do
 	quantity=2,200
