@@ -310,6 +310,17 @@ static void put_cases(struct json_out *j, const char *key, const double of[CASES
 	json_object_end(j);
 }
 
+/* What another input stands in place of is none. */
+static bool is_used(const struct model *m, const struct range *r)
+{
+	const struct estimate_inputs *in = &m->in;
+	bool of_mfu = r == &in->gemm_share || r == &in->step_share || r == &in->scaling ||
+	              r == &in->step_most;
+
+	return isfinite(r->of[CASE_MID]) && !(of_mfu && isfinite(in->mfu.of[CASE_MID])) &&
+	       !(r == &in->write_s && isfinite(in->write_gbs.of[CASE_MID]));
+}
+
 static void put_inputs(struct json_out *j, const struct model *m)
 {
 	const struct estimate_inputs *in = &m->in;
@@ -337,7 +348,7 @@ static void put_inputs(struct json_out *j, const struct model *m)
 	if (m->bus_metric)
 		json_put_string(j, "bus_metric", m->bus_metric);
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
-		if (isfinite(ranges[i].range->of[CASE_MID]))
+		if (is_used(m, ranges[i].range))
 			put_cases(j, ranges[i].key, ranges[i].range->of,
 			          source_words[ranges[i].range->source]);
 	json_object_end(j);

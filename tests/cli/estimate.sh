@@ -11,7 +11,7 @@ expect 0 "$ASSAY" estimate $model --cards 1000 $card --mfu 0.45 --json -
 echo "$out" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 assert all(abs(d["days"][c] * d["ettr"][c] - 48.5) < 0.1 for c in ("best", "mid", "worst")), d["days"]
-assert d["inputs"]["mfu"]["origin"] == "given" and d["inputs"]["mttf_h_1000_cards"]["origin"] == "assumed"
+assert d["inputs"]["mfu"]["origin"] == "given" and "gemm_share" not in d["inputs"] and "write_s" in d["inputs"] and d["inputs"]["mttf_h_1000_cards"]["origin"] == "assumed"
 assert d["fits"] and d["least_cards"] == 18 and d["cost"]["mid"] is None, d' || fail "the JSON is not right"
 
 "$(dirname "$ASSAY")/tests/perf/make_journal" 4 8 120 "$tmp/run" >/dev/null || fail "make_journal"
