@@ -88,10 +88,17 @@ bill 0 --invoice 295.20 --usage "$tmp/u.csv" && prints "0.00 % not run"
 printf 'resource,start,end\nother,2024-11-01T00:00:00Z,2024-11-02T00:00:00Z\n' >"$tmp/u.csv"
 bill 2 --invoice 295.20 --usage "$tmp/u.csv" && prints "no machine of this bill"
 bad_usage() { printf 'resource,start,end,state\n%b' "$1" >"$tmp/u.csv"; bill 3 --usage "$tmp/u.csv"; says "$2"; one_line; }
-bad_usage 'i,2024-11-01,2024-11-02,running\ni,2024-11-01T06:00:00Z,2024-11-03,running\n' "u.csv:3: overlaps line 2"
-bad_usage 'i,2024-11-02,2024-11-01,running\n' "u.csv:2: ends before it begins"
-bad_usage 'i,2023-02-29,2024-11-01,running\n' 'u.csv:2: start "2023-02-29" is no time'
-bad_usage 'i,2024-11-01,2024-11-02,asleep\n' 'state "asleep"'
+at=2024-11-01T00:00:00Z
+bad_usage "i,$at,2024-11-02T00:00:00Z,running\\ni,2024-11-01T06:00:00Z,2024-11-03T00:00:00Z,running\\n" "u.csv:3: overlaps line 2"
+bad_usage "i,$at,2024-10-01T00:00:00Z,running\\n" "u.csv:2: ends before it begins"
+bad_usage "i,2023-02-29T00:00:00Z,$at,running\\n" 'u.csv:2: start "2023-02-29T00:00:00Z" is a day that does not exist'
+bad_usage "i,$at,2024-11-02T00:00:00Z,asleep\\n" 'state "asleep"'
+# Eight hours lie between a machine's clock there and ours.
+bad_usage "i,2024-11-01 00:00:00,2024-11-02T00:00:00Z,running\\n" 'u.csv:2: start "2024-11-01 00:00:00" does not say its zone'
+bad_usage "i,$at,yesterday,running\\n" 'u.csv:2: end "yesterday" is not a date and time'
+printf 'resource,strat,end\n' >"$tmp/u.csv" && bill 3 --usage "$tmp/u.csv" && says 'u.csv:1: no column "start"; the nearest is "strat"'
+printf 'resource,start,end\ni-1,2024-11-01T08:00:00+08:00,2024-11-01T14:00:00+08:00\n' >"$tmp/u.csv"
+bill 0 --invoice 295.20 --usage "$tmp/u.csv" && prints "0.00 % not run"
 bad_usage '' "a header and no lines"
 
 # A credit that the heartbeat log makes due. log NAME DAY MINUTES: down for so long.
