@@ -8,7 +8,10 @@
 #include "base/str.h"
 #include "base/unit.h"
 #include "collective_nodes.h"
+#include "stats/bootstrap.h"
 #include "stats/summary.h"
+
+#define SEED 0x6e6f646573ull /* the same interval every time */
 
 /* --- figures --------------------------------------------------------------------------- */
 
@@ -149,11 +152,18 @@ static void emit_rate(struct nodes_lead *l, struct reading *r, const struct node
                       uint64_t bytes)
 {
 	struct samples rates = {0};
+	struct estimate e;
 
 	for (size_t i = 0; i < g->seconds.n; i++)
 		samples_add(&rates, (double)bytes / g->seconds.value[i] / 1e9 * bus_factor(g));
 	samples_to_stats(&rates, NULL, r->stats);
 	set_value(r, median(rates.value, rates.n));
+	/* Calls that follow each other are alike: whole blocks are drawn. */
+	if (bootstrap_median(rates.value, rates.n, (size_t)ceil(cbrt((double)rates.n)), SEED, &e) ==
+	    ST_OK) {
+		r->stats[STAT_CI_LO] = e.lo;
+		r->stats[STAT_CI_HI] = e.hi;
+	}
 	if (g->wrong)
 		blame_wrong(l, r);
 	emit(l, r);

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "stats/samples.h"
+#include "stats/scaling.h"
 #include "stats/summary.h"
 
 #define WARM_CALLS   3
@@ -392,6 +393,18 @@ static enum status say_worst(struct bench *b, struct reading r, double total_s)
 	return b->ctx->emit(b->ctx, &r);
 }
 
+/* Of the rate: by the spread of the time of a call. */
+static void set_interval(struct reading *r, const struct bench *b, double moved, double total_s)
+{
+	double half, mean_s = total_s / (double)b->seconds.n;
+
+	scaling_pace(b->seconds.value, b->seconds.n, &half);
+	if (!(half < mean_s))
+		return;
+	r->stats[STAT_CI_LO] = moved / (mean_s + half);
+	r->stats[STAT_CI_HI] = moved / (mean_s - half);
+}
+
 static enum status say_rate(struct bench *b)
 {
 	struct reading r = blank(b, BUSBW);
@@ -417,6 +430,7 @@ static enum status say_rate(struct bench *b)
 	if (!say_wrong(b, &r)) {
 		set_value(&r, moved * (double)b->seconds.n / total_s);
 		samples_to_stats(&rates, NULL, r.stats);
+		set_interval(&r, b, moved, total_s);
 	}
 	b->ctx->save_raw(b->ctx, "group-large.csv", csv.data, csv.len, &r.raw);
 	st = b->ctx->emit(b->ctx, &r);

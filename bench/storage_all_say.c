@@ -258,6 +258,20 @@ static bool per_card(struct all_lead *l, struct reading *r, const struct all_run
 	return true;
 }
 
+static void set_interval(const struct all_lead *l, const struct all_run *run, struct reading *r)
+{
+	size_t n = (size_t)l->ctx->n_peers;
+	struct share *share = arena_array(l->ctx->arena, n, sizeof(*share));
+	double lo, hi;
+
+	for (size_t i = 0; i < n; i++)
+		share[i] = run->answers[i].share;
+	if (!together_interval(share, n, &lo, &hi))
+		return;
+	r->stats[STAT_CI_LO] = r->value * lo;
+	r->stats[STAT_CI_HI] = r->value * hi;
+}
+
 static void say_figure(struct all_lead *l, enum all_figure f, const struct all_run *run,
                        const struct summary *s, struct reading r)
 {
@@ -280,6 +294,8 @@ static void say_figure(struct all_lead *l, enum all_figure f, const struct all_r
 	if (measured && !isfinite(r.value))
 		measured = lacks(l, &r, OUTCOME_NOT_MEASURED, MSG_fio_nothing_done, NULL, NULL);
 	r.value_kind = measured ? VALUE_NUMBER : VALUE_NONE;
+	if (measured && f == ALL_IOPS)
+		set_interval(l, run, &r);
 	l->said[f] = true;
 	l->ctx->emit(l->ctx, &r);
 }
@@ -322,6 +338,7 @@ void all_say_stream(struct all_lead *l, enum all_figure f, const struct all_run 
 	r.params = finish_params(l, &j);
 	r.value_kind = VALUE_NUMBER;
 	r.value = run->together.conservative / 1e9;
+	set_interval(l, run, &r);
 	r.raw = save_parts(l, run, "bytes",
 	                   writes ? "storage-all-write.csv" : "storage-all-read.csv");
 	l->ctx->emit(l->ctx, &r);

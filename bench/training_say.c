@@ -36,6 +36,9 @@ const struct metric training_metrics[] = {
 	ALL("training_step_ms", "ms", LOWER, CUDA,
 		"mean step of all cards, each as long as on its slowest card, without the longest one; "
 		"sums overlapped with products"),
+	ALL("training_card_tflops", "TFLOP/s", HIGHER, CUDA,
+		"6 x tokens x width^2 x layers x accumulate / that step: what a card gets done while all "
+		"work at one model; products alone count"),
 	ALL("training_overlap", "1", HIGHER, CUDA,
 		"1 - (step - products alone) / sums alone, within 0 to 1"),
 	ALL("training_skew", "1", LOWER, CUDA,
@@ -359,6 +362,22 @@ static void say_step(struct training_lead *l, const struct training_size *s, con
 	str_release(&csv);
 }
 
+/* Forward a product a layer and pass, backward two: 6 FLOP a token and parameter. */
+static void say_work(struct training_lead *l, const struct training_size *s, const char *params)
+{
+	const struct training_shape *shape = &l->self->shape;
+	double tera =
+		6e-12 * l->tokens * shape->width * shape->width * shape->layers * shape->accumulate;
+	struct reading r = number(l, "training_card_tflops", tera / s->step_s);
+
+	r.params = params;
+	if (isfinite(s->half_s) && s->half_s < s->step_s) {
+		r.stats[STAT_CI_LO] = tera / (s->step_s + s->half_s);
+		r.stats[STAT_CI_HI] = tera / (s->step_s - s->half_s);
+	}
+	l->ctx->emit(l->ctx, &r);
+}
+
 static void say_wrong(struct training_lead *l)
 {
 	struct reading r = number(l, named(l, "training_wrong_elements"), l->wrong);
@@ -544,6 +563,7 @@ void training_say(struct training_lead *l)
 	say_plain(l, named(l, "training_overlap"), s->overlap, params);
 	if (!l->gpus)
 		return;
+	say_work(l, s, params);
 	say_plain(l, "training_strong_efficiency", s->strong, params);
 	say_plain(l, "training_node_efficiency", s->of_node, params);
 	say_plain(l, "training_skew", skew_of(l), params);

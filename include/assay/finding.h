@@ -183,14 +183,23 @@ struct evidence_file {
 };
 
 /* What one piece of delivered work costs: a price over a rate that was measured. */
+/* What the price leaves out: then it is the least one. */
+enum price_least {
+	PRICE_WHOLE,
+	PRICE_PRODUCTS, /* the rate is one that training does not reach */
+	PRICE_STEPS,    /* of training steps: failures, and what the probe's step has not */
+};
+
 struct price_line {
 	const char *name;     /* "tflops_hour": a row of src/cli/prices.c */
 	const char *metric;   /* of the rate */
 	double value, lo, hi; /* in the list's currency; lo and hi NaN: no interval */
 	double rate;          /* the median it is from, in the metric's unit */
+	double adapters;      /* of a node, by as many of which the rate counts; else 1 */
 	enum origin origin;   /* of the rate */
-	bool of_card;         /* of a card alone, else of the whole cluster */
-	bool at_least;        /* the rate is one that training does not reach */
+	const char *of;       /* "card", "node", "cluster": whose hour is spread */
+	enum price_least least;
+	bool fallback; /* a line before this one says the same by a better rate */
 };
 
 struct price_list {

@@ -148,10 +148,26 @@ static enum status check(const struct json_doc *doc, const cJSON *node, int flag
 	return st;
 }
 
+/* Of the first byte that is no UTF-8; len: none. */
+static size_t find_foreign(const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		int n = utf8_len(text + at, text + len);
+
+		if (!n)
+			break;
+		at += (size_t)n;
+	}
+	return at;
+}
+
 enum status json_parse(struct json_doc *doc, const char *name, const char *text, size_t len,
                        int flags, struct error *err)
 {
 	const char *end = NULL;
+	size_t foreign = flags & JSON_COMMENTS ? find_foreign(text, len) : len;
 	enum status st;
 
 	*doc = (struct json_doc){.len = len};
@@ -161,6 +177,10 @@ enum status json_parse(struct json_doc *doc, const char *name, const char *text,
 		die_nomem();
 	memcpy(doc->text, text, len);
 	doc->text[len] = '\0';
+	if (foreign < len) {
+		st = error_set(err, ST_PARSE, MSG_json_utf8, place_at(doc, foreign));
+		goto fail;
+	}
 	if (memchr(text, '\0', len)) {
 		st = error_set(err, ST_PARSE, MSG_json_nul, place_at(doc, strlen(doc->text)));
 		goto fail;

@@ -24,7 +24,7 @@ struct json_doc {
 
 enum json_flags {
 	JSON_STRICT = 0,
-	JSON_COMMENTS = 1,   /* // and block comments */
+	JSON_COMMENTS = 1,   /* written by people: // and block comments, and UTF-8 throughout */
 	JSON_DUPLICATES = 2, /* a key twice in an object is let pass: foreign output */
 };
 

@@ -68,6 +68,24 @@ void claims_against_run(struct claims *c, struct rundir *run);
 /* One more line of arithmetic; the verdict where it is more decided than before. */
 void claim_say(struct claims *c, struct claim *x, enum claim_verdict verdict, const char *why);
 
+/* In the order of reports, with their headings. */
+extern const struct claims_order {
+	enum claim_verdict verdict;
+	enum msg title;
+} claims_order[CLAIM_VERDICTS];
+
+/* Words that reports share; short-lived. What was said stands in the language that is
+ * spoken, where the file has it; "unknown" are those of no quantity, and how many. */
+const char *claims_said(const struct statement *s);
+const char *claims_threshold(const struct statement *s);
+const char *claims_head(const struct claims *c);
+const char *claims_counts(const struct claims *c);
+const char *claims_against(const struct claims *c);
+const char *claims_unknown(const struct claims *c, int *n);
+/* "268 TFLOP/s (267 to 269)" */
+const char *claims_measured(const struct claim *x);
+
+enum status claims_html(struct str *out, const struct claims *c, struct error *err);
 void claims_text(struct str *out, const struct claims *c, const struct report_options *o);
 void claims_json(struct str *out, const struct claims *c);
 void claims_csv(struct str *out, const struct claims *c);

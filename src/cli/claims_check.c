@@ -451,11 +451,25 @@ static const struct {
 	{"availability", check_availability}, {0},
 };
 
+/* Without its row nothing is known of the card, which a misspelled key would hide. */
+static void check_card(struct claims *c, struct claim *x)
+{
+	const char *near;
+
+	if (!*x->s->card || !x->s->line || accel_row(&c->cards, x->s->card) >= 0)
+		return;
+	near = nearest_word(x->s->card, accel_keys(&c->cards, &c->arena));
+	claim_say(c, x, CLAIM_UNTESTABLE,
+	          near ? say(MSG_claim_card_near, x->s->card, near)
+	               : say(MSG_claim_card, x->s->card));
+}
+
 void claims_check(struct claims *c)
 {
 	for (int i = 0; i < c->n; i++) {
 		struct claim *x = &c->list[i];
 
+		check_card(c, x);
 		if (!x->quantity)
 			continue;
 		if (strcmp(x->quantity->name, "nvswitch_cards") == 0)

@@ -26,7 +26,7 @@ static bool is_floor(const struct testing *g)
 	return bound == BOUND_LEAST || (bound != BOUND_MOST && g->metric->better != BETTER_LOWER);
 }
 
-static const char *measured_words(const struct claim *x)
+const char *claims_measured(const struct claim *x)
 {
 	const struct rule_info rule = {.stat = "value", .unit = x->quantity->unit};
 	struct str range = {0};
@@ -57,7 +57,8 @@ static void show(const struct testing *g, enum claim_verdict verdict, double dec
 	          say(isnan(x->shortfall) ? MSG_claim_measured_only
 	              : floor             ? MSG_claim_measured
 	                                  : MSG_claim_measured_above,
-	              said, measured_words(x), words_subjects(g->metric->subject, x->rate.subjects),
+	              said, claims_measured(x),
+	              words_subjects(g->metric->subject, x->rate.subjects),
 	              tmpf("%.1f", 100 * fmax(x->shortfall, 0))));
 	if (x->class_3)
 		claim_say(c, x, verdict,
@@ -90,7 +91,7 @@ static void judge(struct testing *g)
 	enum claim_verdict shown = verdict;
 
 	if (x->s->figure.bad) {
-		claim_say(c, x, CLAIM_UNTESTABLE, say(MSG_claim_bad, measured_words(x)));
+		claim_say(c, x, CLAIM_UNTESTABLE, say(MSG_claim_bad, claims_measured(x)));
 		return;
 	}
 	if (declared > 0)

@@ -8,18 +8,20 @@
 #include "report/csv.h"
 #include "report/words.h"
 
-static const enum msg titles[] = {[CLAIM_UNTESTABLE] = MSG_claims_untestable,
-                                  [CLAIM_CONFIRMED] = MSG_claims_confirmed,
-                                  [CLAIM_CONTRADICTS] = MSG_claims_contradict,
-                                  [CLAIM_REFUTED] = MSG_claims_refuted};
+const struct claims_order claims_order[CLAIM_VERDICTS] = {
+	{CLAIM_REFUTED, MSG_claims_refuted},
+	{CLAIM_CONTRADICTS, MSG_claims_contradict},
+	{CLAIM_CONFIRMED, MSG_claims_confirmed},
+	{CLAIM_UNTESTABLE, MSG_claims_untestable}};
+
+/* --- words ------------------------------------------------------------------------------- */
 
 static const char *count(int64_t n)
 {
 	return tmpf("%lld", (long long)n);
 }
 
-/* What was said, in the language that is spoken where the file has it. */
-static const char *said(const struct statement *s)
+const char *claims_said(const struct statement *s)
 {
 	bool zh = msg_spoken() == LANGUAGE_ZH;
 	const char *first = zh ? s->phrase : s->meaning, *second = zh ? s->meaning : s->phrase;
@@ -27,23 +29,55 @@ static const char *said(const struct statement *s)
 	return words_shown(*first ? first : second);
 }
 
+const char *claims_threshold(const struct statement *s)
+{
+	bool unit = strcmp(s->unit, "-") != 0;
+
+	if (!*s->threshold || strcmp(s->threshold, "-") == 0)
+		return "";
+	return tmpf("%s%s%s", words_shown(s->threshold), unit ? " " : "",
+	            unit ? words_shown(s->unit) : "");
+}
+
+const char *claims_head(const struct claims *c)
+{
+	return say(MSG_claims_head, words_shown(c->statements.title), count(c->n),
+	           c->statements.encoding);
+}
+
+const char *claims_counts(const struct claims *c)
+{
+	return say(MSG_claims_counts, count(c->count[CLAIM_CONFIRMED]),
+	           count(c->count[CLAIM_REFUTED]), count(c->count[CLAIM_CONTRADICTS]),
+	           count(c->count[CLAIM_UNTESTABLE]));
+}
+
+const char *claims_against(const struct claims *c)
+{
+	return c->run ? say(MSG_claims_run, words_shown(c->run)) : msg_format(MSG_claims_no_run);
+}
+
+const char *claims_unknown(const struct claims *c, int *n)
+{
+	struct str ids = {0};
+	const char *text;
+
+	*n = 0;
+	for (int i = 0; i < c->n; i++)
+		if (!c->list[i].quantity)
+			str_addf(&ids, "%s%s", (*n)++ ? ", " : "", words_shown(c->list[i].s->id));
+	text = say(MSG_claims_unknown, count(*n), str_text(&ids));
+	str_release(&ids);
+	return text;
+}
+
 /* --- terminal ----------------------------------------------------------------------------- */
 
 static void head(struct str *out, const struct claims *c, const struct report_options *o)
 {
-	text_line(out,
-	          say(MSG_claims_head, words_shown(c->statements.title), count(c->n),
-	              c->statements.encoding),
-	          0, o);
-	text_line(out,
-	          say(MSG_claims_counts, count(c->count[CLAIM_CONFIRMED]),
-	              count(c->count[CLAIM_REFUTED]), count(c->count[CLAIM_CONTRADICTS]),
-	              count(c->count[CLAIM_UNTESTABLE])),
-	          2, o);
-	if (!c->run)
-		text_line(out, msg_format(MSG_claims_no_run), 2, o);
-	else
-		text_line(out, say(MSG_claims_run, words_shown(c->run)), 2, o);
+	text_line(out, claims_head(c), 0, o);
+	text_line(out, claims_counts(c), 2, o);
+	text_line(out, claims_against(c), 2, o);
 	if (c->altered)
 		text_line(out, say(MSG_claim_altered, words_shown(c->altered)), 2, o);
 	if (c->simulated)
@@ -52,50 +86,38 @@ static void head(struct str *out, const struct claims *c, const struct report_op
 
 static void one(struct str *out, const struct claim *x, const struct report_options *o)
 {
-	const struct statement *s = x->s;
+	const char *threshold = claims_threshold(x->s);
 	struct str head = {0};
 
-	str_addf(&head, "%s %s", words_shown(s->id), said(s));
-	if (*s->threshold && strcmp(s->threshold, "-") != 0)
-		str_addf(&head, " [%s%s%s]", words_shown(s->threshold),
-		         strcmp(s->unit, "-") != 0 ? " " : "",
-		         strcmp(s->unit, "-") != 0 ? words_shown(s->unit) : "");
+	str_addf(&head, "%s %s", words_shown(x->s->id), claims_said(x->s));
+	if (*threshold)
+		str_addf(&head, " [%s]", threshold);
 	text_line(out, str_text(&head), 4, o);
 	for (int i = 0; i < x->n_why; i++)
 		text_line(out, words_shown(x->why[i]), 8, o);
 	str_release(&head);
 }
 
-/* Those of no known quantity are one line together: there is nothing to say of each. */
-static void unknown_ones(struct str *out, const struct claims *c, const struct report_options *o)
-{
-	struct str ids = {0};
-	int n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (!c->list[i].quantity)
-			str_addf(&ids, "%s%s", n++ ? ", " : "", words_shown(c->list[i].s->id));
-	if (n)
-		text_line(out, say(MSG_claims_unknown, count(n), str_text(&ids)), 4, o);
-	str_release(&ids);
-}
-
 void claims_text(struct str *out, const struct claims *c, const struct report_options *o)
 {
-	static const enum claim_verdict order[] = {CLAIM_REFUTED, CLAIM_CONTRADICTS,
-	                                           CLAIM_CONFIRMED, CLAIM_UNTESTABLE};
+	int n;
 
 	head(out, c, o);
 	for (int k = 0; k < CLAIM_VERDICTS; k++) {
-		if (!c->count[order[k]])
+		enum claim_verdict verdict = claims_order[k].verdict;
+		const char *rest;
+
+		if (!c->count[verdict])
 			continue;
 		str_addc(out, '\n');
-		text_line(out, msg_format(titles[order[k]]), 2, o);
+		text_line(out, msg_format(claims_order[k].title), 2, o);
 		for (int i = 0; i < c->n; i++)
-			if (c->list[i].verdict == order[k] && c->list[i].quantity)
+			if (c->list[i].verdict == verdict && c->list[i].quantity)
 				one(out, &c->list[i], o);
-		if (order[k] == CLAIM_UNTESTABLE)
-			unknown_ones(out, c, o);
+		/* There is nothing to say of each. */
+		rest = claims_unknown(c, &n);
+		if (verdict == CLAIM_UNTESTABLE && n)
+			text_line(out, rest, 4, o);
 	}
 }
 

@@ -30,8 +30,8 @@ enum status option_real(const struct options *o, const char *name, double min, d
 	if (!parse_double(text, value))
 		return error_set(err, ST_USAGE, MSG_option_real, name, text);
 	if (!(*value >= min && *value <= max))
-		return error_set(err, ST_USAGE, MSG_option_range, name, text, fmt_value(min),
-		                 fmt_value(max));
+		return error_set(err, ST_USAGE, MSG_option_range, name, text, tmpf("%.7g", min),
+		                 tmpf("%.7g", max));
 	return ST_OK;
 }
 

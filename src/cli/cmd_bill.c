@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/evidence_cost.h"
 #include "report/words.h"
+#include "service/availability.h"
 #include "service/stamp.h"
 
 #define NAME_COLUMNS  34
@@ -18,6 +20,8 @@ static const struct option_row rows[] = {
 	{"bill", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_bill},
 	{"usage", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_usage},
 	{"invoice", OPTION_EACH, "ID=TOTAL", 0, 0, NULL, MSG_opt_invoice},
+	{"availability", OPTION_EACH, "DIR", 0, 0, NULL, MSG_opt_bill_availability},
+	{"causes", OPTION_TEXT, "CSV", 0, 0, NULL, MSG_opt_causes},
 	{"bill-map", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_bill_map},
 	{"decimal", OPTION_WORD, NULL, 0, 0, "point|comma", MSG_opt_decimal},
 	{"as-of", OPTION_TEXT, "TIME", 0, 0, NULL, MSG_opt_as_of},
@@ -207,11 +211,72 @@ static void bill_part(struct page *p, const char *path, const struct bill *b)
 	line(p, 0,
 	     say(MSG_bill_head, path, count(b->lines), b->map->title, b->encoding,
 	         stamp_text(b->from), stamp_text(b->to), b->currency));
+	if (b->absent)
+		line(p, 2, say(MSG_bill_absent, words_shown(b->absent)));
 	verdict_part(p, b);
 	classes_part(p, b);
 	examples_part(p, b);
 	use_part(p, b);
-	str_addc(&p->out, '\n');
+}
+
+/* --- credits -------------------------------------------------------------------------- */
+
+/* Outages that are the vendor's and begin within the bill's time. */
+static int outages_billed(const struct availability *a, const struct bill *b, int64_t *min)
+{
+	int n = 0;
+
+	*min = 0;
+	for (int i = 0; i < a->n_outages; i++) {
+		const struct outage *o = &a->outages[i];
+		int64_t begun = o->from_ns / NS_PER_S;
+
+		if ((o->cause != CAUSE_NONE && o->cause != CAUSE_PROVIDER) || begun < b->from ||
+		    begun >= b->to)
+			continue;
+		n++;
+		*min += outage_minutes(o);
+	}
+	return n;
+}
+
+/* A credit is paid to who asks for it: one that is due and not on the bill is said. */
+static void credit_part(struct page *p, const struct bill *b, const struct availability *a)
+{
+	const struct bill_class_total *credit = &b->classes[BILL_CREDIT];
+	int64_t min;
+	int n = outages_billed(a, b, &min);
+
+	if (a->last_ns / NS_PER_S <= b->from || a->first_ns / NS_PER_S >= b->to)
+		line(p, 4, msg_format(MSG_bill_log_apart));
+	else if (!n)
+		line(p, 4, msg_format(MSG_bill_no_outage));
+	else if (credit->lines)
+		line(p, 4,
+		     say(MSG_bill_credited, count(n), count(min), decimal_money(credit->billed, 2),
+		         b->currency));
+	else
+		line(p, 4, say(MSG_bill_credit_missing, count(n), count(min)));
+}
+
+static enum status credits(struct page *p, const struct bill *b, const struct options *o,
+                           struct error *err)
+{
+	const struct availability_options wanted = {.target = AVAILABILITY_TARGET,
+	                                            .days = AVAILABILITY_DAYS,
+	                                            .repair_min = AVAILABILITY_REPAIR_MIN,
+	                                            .causes = option_text(o, "causes", NULL)};
+	struct availability a = {0};
+	int n;
+	const char *const *paths = option_list(o, "availability", &n);
+	enum status st = n ? availability_read(&a, paths, n, &wanted, err) : ST_OK;
+
+	if (st == ST_OK && n) {
+		title(p, MSG_bill_credits);
+		credit_part(p, b, &a);
+	}
+	availability_release(&a);
+	return st;
 }
 
 static int code_of(const struct bill *b)
@@ -233,11 +298,15 @@ static int bill(const struct options *o, struct error *err)
 
 	if (!option_given(o, "quote"))
 		return cli_status_code(error_set(err, ST_USAGE, MSG_bill_needs_quote));
+	if (!path && option_given(o, "availability"))
+		return cli_status_code(error_set(err, ST_USAGE, MSG_credits_need_bill));
 	st = cost_files_read(&f, o, option_text(o, "config-dir", NULL), err);
 	if (st != ST_OK)
 		return cli_status_code(st);
 	if (path) {
 		bill_part(&p, path, &f.bill);
+		st = credits(&p, &f.bill, o, err);
+		str_addc(&p.out, '\n');
 		code = code_of(&f.bill);
 	}
 	quote_part(&p, &f.quote, hours);
@@ -253,7 +322,8 @@ static int bill(const struct options *o, struct error *err)
 		str_release(&p.out);
 		p.out = ascii;
 	}
-	st = cli_write_text("-", &p.out, err);
+	if (st == ST_OK)
+		st = cli_write_text("-", &p.out, err);
 	str_release(&p.out);
 	cost_files_release(&f);
 	return st == ST_OK ? code : cli_status_code(st);

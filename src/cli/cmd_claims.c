@@ -9,6 +9,8 @@
 #include "cli/outputs.h"
 #include "report/words.h"
 
+#define FORMATS "html|csv|json"
+
 static const struct option_row rows[] = {
 	{"run", OPTION_TEXT, "DIR", 0, 0, NULL, MSG_opt_claims_run},
 	EVIDENCE_OPTIONS,
@@ -47,7 +49,8 @@ static enum status check_write(void *arg, const char *format, struct str *out, s
 	const struct claims *c = &((struct checking *)arg)->claims;
 	struct report_options options = cli_report_options();
 
-	(void)err;
+	if (strcmp(format, "html") == 0)
+		return claims_html(out, c, err);
 	if (strcmp(format, "json") == 0)
 		claims_json(out, c);
 	else if (strcmp(format, "csv") == 0)
@@ -78,7 +81,7 @@ static int claims(const struct options *o, struct error *err)
 	struct checking x = {.o = o};
 	const struct output_maker maker = {check_begin, check_write, check_end, &x};
 	struct outputs outputs;
-	enum status st = outputs_parse(&outputs, o, "csv|json", false, err);
+	enum status st = outputs_parse(&outputs, o, FORMATS, false, err);
 
 	if (st == ST_OK)
 		st = check_options(o, err);
@@ -94,6 +97,6 @@ const struct command command_claims = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.rows = rows,
-	.outputs = "csv|json",
+	.outputs = FORMATS,
 	.run = claims,
 };

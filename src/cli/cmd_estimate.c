@@ -53,7 +53,7 @@ static enum status parse(const struct options *o, struct model *m, struct error 
 	if (st == ST_OK)
 		st = given(o, "write-gbs", 1e-3, 1e6, &in->write_gbs, err);
 	if (st == ST_OK)
-		st = option_real(o, "bus-gbs", 1e-3, 1e5, &m->bus_gbs, err);
+		st = given(o, "bus-gbs", 1e-3, 1e5, &m->bus_gbs, err);
 	if (st == ST_OK)
 		st = option_real(o, "price", 0, 1e6, &in->price, err);
 	if (st == ST_OK)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/unit.h"
+#include "cli/rates.h"
 #include "score/accel.h"
 
 void model_init(struct model *m)
@@ -21,6 +22,7 @@ void model_init(struct model *m)
 	                           .mfu = unknown,
 	                           .gemm_share = unknown,
 	                           .step_share = unknown,
+	                           .step_most = unknown,
 	                           .scaling = unknown,
 	                           .mttf_h = unknown,
 	                           .write_gbs = unknown,
@@ -30,8 +32,8 @@ void model_init(struct model *m)
 	                           .deadline_days = NAN,
 	                           .budget = NAN},
 	                    .run_cards = NAN,
-	                    .bus_gbs = NAN,
-	                    .read_gbs = NAN};
+	                    .bus_gbs = unknown,
+	                    .read_gbs = unknown};
 }
 
 void model_release(struct model *m)
@@ -90,15 +92,50 @@ static const char *card_text(const struct effective *all)
 	return NULL;
 }
 
-/* A rate above the peak would be another card's. */
-static void take_gemm(struct model *m, const struct effective *all)
+/* A rate above the peak is another card's. */
+static enum status take_gemm(struct model *m, const struct effective *all, struct error *err)
 {
 	struct seen s;
 
 	if (!see(m, all, "gemm_bf16_tflops", &s) && !see(m, all, "gemm_fp16_tflops", &s))
-		return;
+		return ST_OK;
+	if (s.best > m->in.peak_tflops)
+		return error_set(err, ST_RANGE, MSG_estimate_above_peak, fmt_value(s.best),
+		                 m->card_name, fmt_value(m->in.peak_tflops));
 	m->run_cards = s.count;
 	m->in.gemm_share = range_seen(&s, m->in.peak_tflops);
+	return ST_OK;
+}
+
+/* Between nodes, the nearest first to what the cards of a rail have of gradients that
+ * they add up: one rail of many, all at once; all cards in one ring; two nodes; TCP. What
+ * a node has its cards share. */
+static void take_bus(struct model *m, const struct effective *all, double node_cards)
+{
+	static const struct {
+		const char *metric;
+		double unit;
+		bool adapter, of_card;
+	} buses[] = {{"collective_rail_busbw_gbs", 1, false, true},
+	             {"collective_nodes_ring_busbw_gbs", 1, false, false},
+	             {"rdma_gpu_write_gbps", 8, true, false},
+	             {"rdma_write_gbps", 8, true, false},
+	             {"cpu_collective_nodes_busbw_gbs", 1, false, false},
+	             {"group_allreduce_busbw_gbs", 1, false, false},
+	             {"net_tcp_gbps", 8, false, false}};
+	struct seen s;
+
+	for (size_t i = 0; i < sizeof(buses) / sizeof(*buses); i++) {
+		double share = buses[i].of_card ? 1 : node_cards;
+
+		if (!(share >= 1) || !see(m, all, buses[i].metric, &s))
+			continue;
+		if (buses[i].adapter)
+			share /= rates_adapters(&m->arena, all);
+		m->bus_metric = buses[i].metric;
+		m->bus_gbs = range_seen(&s, buses[i].unit * share);
+		return;
+	}
 }
 
 static void take_rates(struct model *m, const struct effective *all)
@@ -114,10 +151,17 @@ static void take_rates(struct model *m, const struct effective *all)
 			m->one_node_rate = !together;
 		}
 	}
-	if (isnan(m->bus_gbs) && see(m, all, "group_allreduce_busbw_gbs", &s))
-		m->bus_gbs = s.worst;
 	if (see(m, all, "storage_all_read_gbs", &s) || see(m, all, "dataset_stream_gbs", &s))
-		m->read_gbs = s.worst;
+		m->read_gbs = range_seen(&s, 1);
+}
+
+/* A step of products and sums, which no model's step outdoes. */
+static void take_step(struct model *m, const struct effective *all)
+{
+	struct seen s;
+
+	if (see(m, all, "training_card_tflops", &s))
+		m->in.step_most = range_seen(&s, m->in.peak_tflops);
 }
 
 static void take_scaling(struct model *m, const struct effective *all)
@@ -126,8 +170,9 @@ static void take_scaling(struct model *m, const struct effective *all)
 
 	if (!see(m, all, "training_scaling_efficiency", &s))
 		return;
-	m->other_run = !(m->run_cards * 16 >= m->in.cards);
-	if (!m->other_run)
+	m->scaling_open = isnan(m->in.cards);
+	m->other_run = m->run_cards * 16 < m->in.cards;
+	if (!m->other_run && !m->scaling_open)
 		m->in.scaling = range_seen(&s, 1);
 }
 
@@ -141,6 +186,8 @@ static enum status find_card(struct model *m, const struct csv *table, const cha
 	if (!key && !text)
 		return error_set(err, ST_USAGE, MSG_estimate_no_card);
 	*row = key ? accel_row(table, key) : accel_guess(table, text);
+	if (*row >= 0 && key && text && accel_guess(table, text) != *row)
+		return error_set(err, ST_USAGE, MSG_estimate_other_card, key, text);
 	if (*row >= 0)
 		return ST_OK;
 	near = key ? nearest_word(key, accel_keys(table, &m->arena)) : NULL;
@@ -192,12 +239,16 @@ enum status model_gather(struct model *m, const struct model_request *r, struct 
 		all = rundir_effective(r->run);
 	if (st == ST_OK)
 		st = take_card(m, r, card_text(&all), err);
+	if (st == ST_OK)
+		st = take_gemm(m, &all, err);
 	if (st != ST_OK)
 		return st;
-	take_gemm(m, &all);
 	if (isnan(m->in.cards) && isnan(m->in.budget) && isnan(m->in.deadline_days))
 		m->in.cards = m->run_cards;
 	take_rates(m, &all);
+	if (r->run && isnan(m->bus_gbs.of[CASE_MID]))
+		take_bus(m, &all, rates_node_cards(r->run));
+	take_step(m, &all);
 	take_scaling(m, &all);
 	estimate_assume(&m->in);
 	return ST_OK;

@@ -18,12 +18,14 @@ struct model {
 	struct arena arena;
 	struct estimate_inputs in;
 	const char *card_name;
-	bool simulated;     /* figures of a stand-in */
-	bool other_run;     /* the run is of fewer than 1/16 of the cards: E(n) stays assumed */
-	bool one_node_rate; /* the write rate is one node's */
-	double run_cards;   /* the run measured; NaN */
-	double bus_gbs;     /* all-reduce between nodes, a card; NaN */
-	double read_gbs;    /* dataset; NaN */
+	bool simulated;         /* figures of a stand-in */
+	bool other_run;         /* the run is of fewer than 1/16 of the cards: E(n) stays assumed */
+	bool scaling_open;      /* … or their number is looked for: likewise */
+	bool one_node_rate;     /* the write rate is one node's */
+	double run_cards;       /* the run measured; NaN */
+	struct range bus_gbs;   /* between nodes, a card; NaN */
+	const char *bus_metric; /* it was measured as; NULL */
+	struct range read_gbs;  /* dataset; NaN */
 };
 
 /* Fills what request tells; cards, MFU, price and the like are the caller's to set

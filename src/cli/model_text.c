@@ -111,6 +111,7 @@ static void inputs(struct str *out, const struct model *m, const struct estimate
 		add_input(&r, MSG_estimate_in_gemm, &in->gemm_share, 1);
 		add_input(&r, MSG_estimate_in_step, &in->step_share, 1);
 		add_input(&r, MSG_estimate_in_scaling, &in->scaling, 1);
+		add_input(&r, MSG_estimate_in_step_most, &in->step_most, 1);
 	}
 	add_input(&r, MSG_estimate_in_mttf, &in->mttf_h, 1000 / e->cards);
 	if (isnan(in->write_gbs.of[CASE_MID]))
@@ -118,6 +119,8 @@ static void inputs(struct str *out, const struct model *m, const struct estimate
 	else
 		add_input(&r, MSG_estimate_in_write, &in->write_gbs, 1);
 	add_input(&r, MSG_estimate_in_restart, &in->restart_min, 1);
+	add_input(&r, MSG_estimate_in_bus, &m->bus_gbs, 1);
+	add_input(&r, MSG_estimate_in_read, &m->read_gbs, 1);
 	add_one(&r, MSG_estimate_in_price, in->price, SOURCE_GIVEN);
 	print_rows(out, &r, o);
 }
@@ -142,20 +145,22 @@ static void interconnect_line(struct str *out, const struct model *m, const stru
                               const struct report_options *o)
 {
 	double mfu = e->mfu[CASE_MID], bytes = gradient_bytes(m->in.params, TENSOR_CARDS, 1);
+	double gbs = m->bus_gbs.of[CASE_WORST];
 	double compute_s = FLOP_PER_TOKEN * m->in.params * BATCH_TOKENS /
 	                   (e->cards * m->in.peak_tflops * 1e12 * mfu);
-	double transfer_s = bytes / (m->bus_gbs * 1e9);
+	double transfer_s = bytes / (gbs * 1e9);
 	double bare = compute_s / step_seconds(compute_s, transfer_s, 0);
 	double hidden = compute_s / step_seconds(compute_s, transfer_s, 1);
 
-	if (isnan(m->bus_gbs)) {
+	if (isnan(gbs)) {
 		text_line(out, msg_format(MSG_estimate_bus_unknown), 2, o);
 		return;
 	}
 	text_line(out,
-	          say(MSG_estimate_bus, fmt_value(bytes / 1e9), fmt_value(m->bus_gbs),
+	          say(MSG_estimate_bus, fmt_value(bytes / 1e9), fmt_value(gbs),
 	              fmt_value(transfer_s), fmt_value(compute_s), text_percent(hidden),
-	              text_percent(bare)),
+	              text_percent(bare),
+	              m->bus_metric ? m->bus_metric : msg_format(MSG_estimate_given)),
 	          2, o);
 }
 
@@ -164,14 +169,15 @@ static void storage_line(struct str *out, const struct model *m, const struct es
 {
 	double rate = m->in.tokens * BYTES_A_TOKEN / (e->days[CASE_MID] * 86400);
 	double step_s = e->days[CASE_MID] * 86400 * BATCH_TOKENS / m->in.tokens;
+	double gbs = m->read_gbs.of[CASE_WORST];
 
-	if (isnan(m->read_gbs))
+	if (isnan(gbs))
 		text_line(out, say(MSG_estimate_data, fmt_value(rate / 1e6)), 2, o);
 	else
 		text_line(out,
-		          say(MSG_estimate_data_of, fmt_value(rate / 1e6), fmt_value(m->read_gbs),
+		          say(MSG_estimate_data_of, fmt_value(rate / 1e6), fmt_value(gbs),
 		              text_percent(storage_utilisation(step_s, BATCH_TOKENS * BYTES_A_TOKEN,
-		                                               m->read_gbs * 1e9))),
+		                                               gbs * 1e9))),
 		          2, o);
 }
 
@@ -193,6 +199,8 @@ static void limit_lines(struct str *out, const struct model *m, const struct est
 		          2, o);
 	if (m->other_run)
 		text_line(out, say(MSG_estimate_other_run, fmt_value(m->run_cards)), 2, o);
+	if (m->scaling_open)
+		text_line(out, say(MSG_estimate_scaling_open, fmt_value(m->run_cards)), 2, o);
 	if (m->one_node_rate)
 		text_line(out, msg_format(MSG_estimate_one_node), 2, o);
 	if (m->simulated)
@@ -302,8 +310,20 @@ static void put_cases(struct json_out *j, const char *key, const double of[CASES
 	json_object_end(j);
 }
 
-static void put_inputs(struct json_out *j, const struct estimate_inputs *in)
+/* What another input stands in place of is none. */
+static bool is_used(const struct model *m, const struct range *r)
 {
+	const struct estimate_inputs *in = &m->in;
+	bool of_mfu = r == &in->gemm_share || r == &in->step_share || r == &in->scaling ||
+	              r == &in->step_most;
+
+	return isfinite(r->of[CASE_MID]) && !(of_mfu && isfinite(in->mfu.of[CASE_MID])) &&
+	       !(r == &in->write_s && isfinite(in->write_gbs.of[CASE_MID]));
+}
+
+static void put_inputs(struct json_out *j, const struct model *m)
+{
+	const struct estimate_inputs *in = &m->in;
 	const struct {
 		const char *key;
 		const struct range *range;
@@ -311,10 +331,13 @@ static void put_inputs(struct json_out *j, const struct estimate_inputs *in)
 	              {"gemm_share", &in->gemm_share},
 	              {"step_share", &in->step_share},
 	              {"scaling", &in->scaling},
+	              {"step_most", &in->step_most},
 	              {"mttf_h_1000_cards", &in->mttf_h},
 	              {"write_gbs", &in->write_gbs},
 	              {"write_s", &in->write_s},
-	              {"restart_min", &in->restart_min}};
+	              {"restart_min", &in->restart_min},
+	              {"bus_gbs", &m->bus_gbs},
+	              {"read_gbs", &m->read_gbs}};
 
 	json_object_begin(j, "inputs");
 	json_put_number(j, "params", in->params);
@@ -322,8 +345,10 @@ static void put_inputs(struct json_out *j, const struct estimate_inputs *in)
 	json_put_number(j, "peak_tflops", in->peak_tflops);
 	json_put_number(j, "memory_gb", in->memory_gb);
 	json_put_number(j, "price", in->price);
+	if (m->bus_metric)
+		json_put_string(j, "bus_metric", m->bus_metric);
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
-		if (isfinite(ranges[i].range->of[CASE_MID]))
+		if (is_used(m, ranges[i].range))
 			put_cases(j, ranges[i].key, ranges[i].range->of,
 			          source_words[ranges[i].range->source]);
 	json_object_end(j);
@@ -346,7 +371,7 @@ void model_json(struct str *out, const struct model *m, const struct estimate *e
 	put_cases(&j, "cost", e->cost, NULL);
 	put_cases(&j, "mfu", e->mfu, NULL);
 	put_cases(&j, "ettr", e->ettr, NULL);
-	put_inputs(&j, &m->in);
+	put_inputs(&j, m);
 	json_object_end(&j);
 	str_addc(out, '\n');
 }

@@ -10,24 +10,44 @@
 #include "estimate/models.h"
 #include "service/quote.h"
 
-/* To add one: a row, and MSG_price_<name>. Of the metrics the first that was measured
- * counts. */
+#define GEMMS "gemm_bf16_tflops", "gemm_fp16_tflops"
+
+enum thing { TFLOPS, TOKENS, MEMORY, FABRIC, STORAGE_RATE, STORAGE_IOPS };
+enum payer { CARD, NODE, CLUSTER };
+
+/* To add one: a row, MSG_price_<name> and its unit in src/report/compare_prices.c. Of the
+ * metrics the first that was measured counts; of the rows of a thing the first one is
+ * shown, the others are for comparing like with like. */
 static const struct delivered {
 	const char *name;
+	enum thing thing;
+	enum payer of;
 	const char *metrics[3];
-	double unit;   /* so many of the metric's unit are one */
-	bool of_card;  /* else of all cards together */
-	bool sum;      /* over the nodes */
-	bool at_least; /* training reaches less */
-	bool tokens;
+	double unit; /* so many of the metric's unit are one; 0: by the unit, in GB/s */
+	bool sum;    /* over the nodes */
+	enum price_least least;
 } table[] = {
-	{"tflops_hour", {"gemm_bf16_tflops", "gemm_fp16_tflops"}, 1, true, false, true, false},
-	{"memory_gbs_hour", {"membw_triad_gbs"}, 1, true, false, false, false},
-	{"storage_gbs_hour", {"storage_all_read_gbs"}, 1, false, true, false, false},
-	{"kiops_hour", {"storage_all_read_iops"}, 1000, false, true, false, false},
-	{"1e9_tokens", {"gemm_bf16_tflops", "gemm_fp16_tflops"}, 1, true, false, true, true},
+	{"trained_tflops_hour", TFLOPS, CARD, {"training_card_tflops"}, 1, false, PRICE_STEPS},
+	{"tflops_hour", TFLOPS, CARD, {GEMMS}, 1, false, PRICE_PRODUCTS},
+	{"trained_1e9_tokens", TOKENS, CARD, {"training_card_tflops"}, 1, false, PRICE_STEPS},
+	{"1e9_tokens", TOKENS, CARD, {GEMMS}, 1, false, PRICE_PRODUCTS},
+	{"memory_gbs_hour", MEMORY, CARD, {"membw_triad_gbs"}, 0, false, PRICE_WHOLE},
+	{"nccl_gbs_hour", FABRIC, NODE, {"collective_nodes_ring_busbw_gbs"}, 0, false, PRICE_WHOLE},
+	{"rdma_gbs_hour", FABRIC, NODE, {"rdma_write_gbps"}, 0, false, PRICE_WHOLE},
+	{"ring_gbs_hour",
+         FABRIC,
+         NODE,
+         {"group_allreduce_busbw_gbs", "cpu_collective_nodes_busbw_gbs"},
+         0,
+         false,
+         PRICE_WHOLE},
+	{"tcp_gbs_hour", FABRIC, NODE, {"net_tcp_gbps"}, 0, false, PRICE_WHOLE},
+	{"storage_gbs_hour", STORAGE_RATE, CLUSTER, {"storage_all_read_gbs"}, 0, true, PRICE_WHOLE},
+	{"kiops_hour", STORAGE_IOPS, CLUSTER, {"storage_all_read_iops"}, 1000, true, PRICE_WHOLE},
 };
 #define ROWS ((int)(sizeof(table) / sizeof(*table)))
+
+static const char *const payers[] = {[CARD] = "card", [NODE] = "node", [CLUSTER] = "cluster"};
 
 bool prices_by_quote(struct price_list *list, struct arena *arena, const struct quote *q)
 {
@@ -45,37 +65,55 @@ bool prices_by_quote(struct price_list *list, struct arena *arena, const struct 
 static double cost(const struct price_list *list, const struct delivered *d, double rate,
                    double cards)
 {
-	if (d->tokens)
+	if (d->thing == TOKENS)
 		return price_of_1e9_tokens(list->card_hour, list->params, rate);
-	return list->card_hour * (d->of_card ? 1 : cards) * d->unit / rate;
+	return list->card_hour * cards / rate;
+}
+
+static const struct metric *measured(struct rate *r, struct arena *arena,
+                                     const struct effective *all, const struct delivered *d)
+{
+	for (int i = 0; i < 3 && d->metrics[i]; i++) {
+		const struct metric *m = metric_find(cli_metrics(), d->metrics[i], NULL);
+
+		if (m && rate_of(r, arena, all, m, "value", d->sum) && r->value > 0)
+			return m;
+	}
+	return NULL;
+}
+
+static double unit_of(const struct delivered *d, const struct metric *m)
+{
+	return d->unit > 0 ? d->unit : strcmp(m->unit, "Gb/s") == 0 ? 8 : 1;
 }
 
 static bool spread(struct price_line *line, const struct price_list *list, struct arena *arena,
-                   const struct effective *all, const struct delivered *d, double cards)
+                   const struct effective *all, const struct delivered *d,
+                   const double cards[CLUSTER + 1])
 {
-	const struct metric *m = NULL;
 	struct rate r;
+	const struct metric *m = measured(&r, arena, all, d);
+	double adapters = 1, unit;
 
-	for (int i = 0; i < 3 && d->metrics[i]; i++) {
-		m = metric_find(cli_metrics(), d->metrics[i], NULL);
-		if (m && rate_of(&r, arena, all, m, "value", d->sum) && r.value > 0)
-			break;
-		m = NULL;
-	}
-	if (!m || (!d->of_card && !(cards > 0)))
+	if (!m || !(cards[d->of] > 0))
 		return false;
+	/* Of a pair the weakest adapter is told. */
+	if (strcmp(m->name, "rdma_write_gbps") == 0)
+		adapters = rates_adapters(arena, all);
+	unit = unit_of(d, m) / adapters;
 	*line = (struct price_line){.name = d->name,
 	                            .metric = m->name,
-	                            .value = cost(list, d, r.value, cards),
+	                            .value = cost(list, d, r.value / unit, cards[d->of]),
 	                            .lo = NAN,
 	                            .hi = NAN,
 	                            .rate = r.value,
+	                            .adapters = adapters,
 	                            .origin = r.origin,
-	                            .of_card = d->of_card,
-	                            .at_least = d->at_least};
+	                            .of = payers[d->of],
+	                            .least = d->least};
 	if (isfinite(r.hi) && r.lo > 0) {
-		line->lo = cost(list, d, r.hi, cards);
-		line->hi = cost(list, d, r.lo, cards);
+		line->lo = cost(list, d, r.hi / unit, cards[d->of]);
+		line->hi = cost(list, d, r.lo / unit, cards[d->of]);
 	}
 	return true;
 }
@@ -84,11 +122,17 @@ void prices_spread(struct price_list *list, struct arena *arena, struct rundir *
 {
 	struct price_line *lines = arena_array(arena, ROWS, sizeof(*lines));
 	struct effective all = rundir_effective(run);
-	double cards = (double)rates_cards(run);
+	const double cards[] = {
+		[CARD] = 1, [NODE] = rates_node_cards(run), [CLUSTER] = (double)rates_cards(run)};
+	bool shown[STORAGE_IOPS + 1] = {false};
 
 	list->params = params > 0 ? params : PRICES_PARAMS;
-	for (int i = 0; i < ROWS; i++)
-		list->n += spread(&lines[list->n], list, arena, &all, &table[i], cards);
+	for (int i = 0; i < ROWS; i++) {
+		if (!spread(&lines[list->n], list, arena, &all, &table[i], cards))
+			continue;
+		lines[list->n++].fallback = shown[table[i].thing];
+		shown[table[i].thing] = true;
+	}
 	list->lines = lines;
 }
 

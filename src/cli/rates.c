@@ -151,3 +151,54 @@ int64_t rates_cards(const struct rundir *run)
 		seen += strcmp(run->readings[i].metric, "card_name") == 0;
 	return seen;
 }
+
+double rates_node_cards(const struct rundir *run)
+{
+	int64_t nodes = run->info.expected_nodes;
+
+	return nodes > 0 ? (double)rates_cards(run) / (double)nodes : NAN;
+}
+
+/* --- adapters ---------------------------------------------------------------------- */
+
+static int by_adapter(const void *a, const void *b)
+{
+	const struct subject_end *x = a, *y = b;
+	int order = strcmp(x->node, y->node);
+
+	order = order ? order : strcmp(x->nic, y->nic);
+	return order ? order : (x->port > y->port) - (x->port < y->port);
+}
+
+static size_t gather_ends(struct subject_end *ends, const struct effective *all)
+{
+	size_t n = 0;
+
+	for (int64_t i = 0; i < all->count; i++) {
+		const struct reading *r = all->readings[i];
+
+		if (strcmp(r->metric, "rdma_nic_write_gbps") != 0 || r->outcome != OUTCOME_MEASURED)
+			continue;
+		for (int e = 0; e < r->subject.n_ends; e++)
+			if (r->subject.ends[e].node && r->subject.ends[e].nic)
+				ends[n++] = r->subject.ends[e];
+	}
+	return n;
+}
+
+double rates_adapters(struct arena *arena, const struct effective *all)
+{
+	struct subject_end *ends = arena_array(arena, 2 * (size_t)all->count + 1, sizeof(*ends));
+	size_t n = gather_ends(ends, all), own = 0;
+	double least = NAN;
+
+	qsort(ends, n, sizeof(*ends), by_adapter);
+	for (size_t i = 0; i < n; i++) {
+		own += i == 0 || by_adapter(&ends[i], &ends[i - 1]) != 0;
+		if (i + 1 < n && strcmp(ends[i].node, ends[i + 1].node) == 0)
+			continue;
+		least = fmin(least, (double)own);
+		own = 0;
+	}
+	return least >= 1 ? least : 1;
+}

@@ -24,5 +24,9 @@ bool rate_of(struct rate *out, struct arena *arena, const struct effective *all,
 
 /* Cards that were expected, or seen where nobody said. */
 int64_t rates_cards(const struct rundir *run);
+/* Of a node; NaN where nobody said how many nodes. */
+double rates_node_cards(const struct rundir *run);
+/* Adapters that carried RDMA writes, of the node with the fewest; 1 where none was told. */
+double rates_adapters(struct arena *arena, const struct effective *all);
 
 #endif

@@ -43,9 +43,10 @@ static void one_case(struct estimate *e, const struct estimate_inputs *in, int c
 {
 	double mttf_s, gbs = in->write_gbs.of[c];
 
-	e->mfu[c] = isnan(in->mfu.of[c])
-	                    ? in->gemm_share.of[c] * in->step_share.of[c] * in->scaling.of[c]
-	                    : in->mfu.of[c];
+	e->mfu[c] = in->mfu.of[c];
+	if (isnan(e->mfu[c])) /* fmin leaves out what is NaN */
+		e->mfu[c] = fmin(in->gemm_share.of[c] * in->step_share.of[c] * in->scaling.of[c],
+		                 in->step_most.of[c]);
 	e->mttf_h[c] = in->mttf_h.of[c] * 1000 / e->cards;
 	mttf_s = e->mttf_h[c] * 3600;
 	e->write_s[c] = isnan(gbs) ? in->write_s.of[c] : e->checkpoint_bytes / (gbs * 1e9);

@@ -4,7 +4,8 @@
  * a confidence interval.
  *
  *   MFU  = GEMM share of peak x share of it that a training step reaches x E(n),
- *          unless MFU itself is given
+ *          no more than a measured step of products and sums alone, unless MFU itself
+ *          is given
  *   ETTR = Daly's form, checkpoints at sqrt(2 w M), M = MTTF of 1,000 cards x 1000/n
  *   days = 6 N D / (n x peak x MFU x ETTR x 86400), after the memory gate */
 #ifndef ASSAY_ESTIMATE_ESTIMATE_H
@@ -40,6 +41,7 @@ struct estimate_inputs {
 	struct range mfu;        /* given; NaN: from the three below */
 	struct range gemm_share; /* of peak */
 	struct range step_share; /* of the GEMM rate */
+	struct range step_most;  /* share of peak that MFU does not exceed; NaN: none */
 	struct range scaling;    /* E(n) */
 	struct range mttf_h;     /* of a job on 1,000 cards */
 	struct range write_gbs;  /* checkpoint writing; NaN: write_s instead */

@@ -11,11 +11,12 @@ static const char *bought(const char *name)
 {
 	static const struct {
 		const char *name, *unit;
-	} units[] = {{"tflops_hour", "TFLOP/s h"},
-	             {"memory_gbs_hour", "GB/s h"},
-	             {"storage_gbs_hour", "GB/s h"},
-	             {"kiops_hour", "1,000 IOPS h"},
-	             {"1e9_tokens", "1e9 tokens"}};
+	} units[] = {{"trained_tflops_hour", "TFLOP/s h"}, {"tflops_hour", "TFLOP/s h"},
+	             {"trained_1e9_tokens", "1e9 tokens"}, {"1e9_tokens", "1e9 tokens"},
+	             {"memory_gbs_hour", "GB/s h"},        {"nccl_gbs_hour", "GB/s h"},
+	             {"rdma_gbs_hour", "GB/s h"},          {"ring_gbs_hour", "GB/s h"},
+	             {"tcp_gbs_hour", "GB/s h"},           {"storage_gbs_hour", "GB/s h"},
+	             {"kiops_hour", "1,000 IOPS h"}};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(units[i].name, name) == 0)

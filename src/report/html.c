@@ -198,7 +198,7 @@ static enum status page_begin(struct html *h, struct str *page, struct error *er
 	return st;
 }
 
-static void contents(struct html *h, struct str *page)
+void html_contents(const struct html *h, struct str *page)
 {
 	str_add(page, "<nav aria-label=\"");
 	markup_text(page, msg_format(MSG_html_contents));
@@ -244,7 +244,7 @@ enum status report_html(struct str *out, const struct scorecard *card,
 #include "report/html_views.def"
 #undef VIEW
 	st = page_begin(&h, out, err);
-	contents(&h, out);
+	html_contents(&h, out);
 	str_add(out, "<main>\n");
 	str_addn(out, str_text(&sections), sections.len);
 	str_add(out, "</main>\n");

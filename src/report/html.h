@@ -39,6 +39,8 @@ struct html {
 /* A section with its heading, listed in the contents. */
 void html_section(struct html *h, const char *id, enum msg title);
 void html_section_end(struct html *h);
+/* What the page's sections so far are, as links. */
+void html_contents(const struct html *h, struct str *page);
 /* A paragraph of the report's own words. */
 void html_note(struct html *h, const char *text);
 

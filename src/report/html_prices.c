@@ -21,6 +21,8 @@ void html_view_prices(struct html *h)
 	for (int i = 0; i < list->n; i++) {
 		struct str what = {0}, value = {0};
 
+		if (list->lines[i].fallback)
+			continue;
 		prices_what(&what, list, &list->lines[i]);
 		prices_value(&value, list, &list->lines[i]);
 		str_add(h->out, "<li>");

@@ -8,6 +8,7 @@
 #include "report/groups.h"
 #include "report/head.h"
 #include "report/markup.h"
+#include "report/prices.h"
 #include "report/readiness.h"
 #include "report/report_writers.h"
 #include "report/service_writers.h"
@@ -277,6 +278,34 @@ static void gate(struct page *p)
 	str_release(&s);
 }
 
+static void prices(struct page *p)
+{
+	const struct price_list *list = &p->card->prices;
+	struct str s = {0};
+
+	if (!list->source)
+		return;
+	heading(p, MSG_html_price);
+	prices_head(&s, list);
+	add(p, &s);
+	str_add(p->out, "\n\n");
+	for (int i = 0; i < list->n; i++) {
+		if (list->lines[i].fallback)
+			continue;
+		str_clear(&s);
+		str_add(p->out, "- ");
+		prices_what(&s, list, &list->lines[i]);
+		str_add(&s, ": ");
+		prices_value(&s, list, &list->lines[i]);
+		add(p, &s);
+		str_addc(p->out, '\n');
+	}
+	if (!list->n)
+		markdown_text(p->out, msg_format(MSG_price_nothing));
+	str_addc(p->out, '\n');
+	str_release(&s);
+}
+
 enum status report_markdown(struct str *out, const struct scorecard *card,
                             const struct report_options *options, struct error *err)
 {
@@ -291,6 +320,7 @@ enum status report_markdown(struct str *out, const struct scorecard *card,
 	software(&p);
 	gate(&p);
 	service_markdown(out, card, p.items);
+	prices(&p);
 	untested(&p);
 	str_addc(out, '\n');
 	for (int i = 0; i < card->n_evidence; i++) {

@@ -12,12 +12,21 @@ static const struct {
 	const char *name;
 	enum msg what;
 } names[] = {
+	{"trained_tflops_hour", MSG_price_trained_tflops_hour},
 	{"tflops_hour", MSG_price_tflops_hour},
 	{"memory_gbs_hour", MSG_price_memory_gbs_hour},
+	{"nccl_gbs_hour", MSG_price_nccl_gbs_hour},
+	{"rdma_gbs_hour", MSG_price_rdma_gbs_hour},
+	{"ring_gbs_hour", MSG_price_ring_gbs_hour},
+	{"tcp_gbs_hour", MSG_price_tcp_gbs_hour},
 	{"storage_gbs_hour", MSG_price_storage_gbs_hour},
 	{"kiops_hour", MSG_price_kiops_hour},
+	{"trained_1e9_tokens", MSG_price_1e9_tokens},
 	{"1e9_tokens", MSG_price_1e9_tokens},
 };
+
+static const enum msg leasts[] = {
+	[PRICE_PRODUCTS] = MSG_price_at_least, [PRICE_STEPS] = MSG_price_at_least_steps};
 
 static const char *params_text(double params)
 {
@@ -34,10 +43,13 @@ void prices_head(struct str *out, const struct price_list *list)
 
 void prices_what(struct str *out, const struct price_list *list, const struct price_line *line)
 {
+	const char *rate = words_shown(line->metric);
+
+	if (line->adapters > 1)
+		rate = say(MSG_price_adapters, rate, fmt_value(line->adapters));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i].name, line->name) == 0)
-			msg_add(out, names[i].what, words_shown(line->metric),
-			        params_text(list->params));
+			msg_add(out, names[i].what, rate, params_text(list->params));
 }
 
 void prices_value(struct str *out, const struct price_list *list, const struct price_line *line)
@@ -48,9 +60,8 @@ void prices_value(struct str *out, const struct price_list *list, const struct p
 	                                 fmt_value(line->lo), fmt_value(line->hi))
 	                           : say(MSG_price_one, fmt_value(line->value), currency);
 
-	str_add(out, line->at_least ? say(MSG_price_at_least, text) : text);
-	if (line->origin != ORIGIN_MEASURED)
-		str_addf(out, ", %s", origin_name(line->origin));
+	text = say(MSG_price_origin, text, words_origin(line->origin));
+	str_add(out, line->least ? say(leasts[line->least], text) : text);
 }
 
 void prices_json(struct json_out *j, const struct price_list *list)
@@ -74,8 +85,10 @@ void prices_json(struct json_out *j, const struct price_list *list)
 		json_put_number(j, "value", line->value);
 		json_put_number(j, "lo", line->lo);
 		json_put_number(j, "hi", line->hi);
-		json_put_string(j, "of", line->of_card ? "card" : "cluster");
-		json_put_bool(j, "at_least", line->at_least);
+		json_put_string(j, "of", line->of);
+		json_put_number(j, "adapters", line->adapters);
+		json_put_bool(j, "at_least", line->least != PRICE_WHOLE);
+		json_put_bool(j, "fallback", line->fallback);
 		json_object_end(j);
 	}
 	json_array_end(j);

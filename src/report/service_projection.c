@@ -38,10 +38,13 @@ static void read_inputs(struct service_projection *p, struct arena *arena, const
 	              {"gemm_share", MSG_estimate_in_gemm},
 	              {"step_share", MSG_estimate_in_step},
 	              {"scaling", MSG_estimate_in_scaling},
+	              {"step_most", MSG_estimate_in_step_most},
 	              {"mttf_h_1000_cards", MSG_estimate_in_mttf},
 	              {"write_gbs", MSG_estimate_in_write},
 	              {"write_s", MSG_estimate_in_write_s},
-	              {"restart_min", MSG_estimate_in_restart}};
+	              {"restart_min", MSG_estimate_in_restart},
+	              {"bus_gbs", MSG_estimate_in_bus},
+	              {"read_gbs", MSG_estimate_in_read}};
 	double of[SERVICE_CASES];
 
 	for (size_t i = 0; i < sizeof(single) / sizeof(*single); i++) {

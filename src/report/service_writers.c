@@ -190,6 +190,25 @@ static void projection_rows(struct str *out, struct arena *arena, const struct s
 		          p.inputs[i].origin);
 }
 
+static void price_rows(struct str *out, const struct price_list *list)
+{
+	for (int i = 0; i < list->n; i++) {
+		const struct price_line *line = &list->lines[i];
+		const struct {
+			const char *stat;
+			double value;
+		} of[] = {{"value", line->value}, {"lo", line->lo}, {"hi", line->hi}};
+
+		for (size_t k = 0; k < sizeof(of) / sizeof(*of); k++)
+			if (isfinite(of[k].value))
+				add_row(out, &(struct row){.metric = tmpf("price_%s", line->name),
+				                           .stat = of[k].stat,
+				                           .value = of[k].value,
+				                           .text = line->metric,
+				                           .unit = list->currency});
+	}
+}
+
 void service_csv(struct str *out, const struct scorecard *card)
 {
 	struct arena arena = {0};
@@ -198,5 +217,6 @@ void service_csv(struct str *out, const struct scorecard *card)
 	ticket_rows(out, &arena, card);
 	bill_rows(out, &arena, card);
 	projection_rows(out, &arena, card);
+	price_rows(out, &card->prices);
 	arena_release(&arena);
 }

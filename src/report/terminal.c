@@ -447,6 +447,8 @@ static void price_lines(const struct page *p)
 	if (!list->n)
 		line(p, 4, msg_format(MSG_price_nothing));
 	for (int i = 0; i < list->n; i++) {
+		if (list->lines[i].fallback)
+			continue;
 		str_clear(&s);
 		prices_what(&s, list, &list->lines[i]);
 		str_add(&s, ": ");

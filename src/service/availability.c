@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "service/availability_read.h"
 #include "service/moment.h"
 #include "service/support.h"
@@ -344,6 +345,30 @@ static void judge(struct availability *a)
 	a->verdict = over && !a->open_unknown ? SERVICE_MET : SERVICE_TOO_SHORT;
 }
 
+/* A name that is misspelled would leave the vendor with minutes that are not its own. */
+static void note_strangers(const struct availability *a)
+{
+	struct arena arena = {0};
+	const char **names = arena_array(&arena, (size_t)a->n_nodes + 1, sizeof(*names));
+
+	for (int i = 0; i < a->n_nodes; i++)
+		names[i] = a->nodes[i].name;
+	for (int i = 0; i < a->causes.count; i++) {
+		const struct cause_line *line = &a->causes.lines[i];
+		const char *near;
+		int n = 0;
+
+		while (n < a->n_nodes && strcmp(names[n], line->node) != 0)
+			n++;
+		if (n < a->n_nodes || strcmp(line->node, "*") == 0)
+			continue;
+		near = nearest_word(line->node, names);
+		log_note(near ? MSG_causes_stranger_near : MSG_causes_stranger, a->options.causes,
+		         tmpf("%d", line->line), line->node, near);
+	}
+	arena_release(&arena);
+}
+
 enum service_verdict availability_of_node(const struct availability *a, const struct node_time *n)
 {
 	double lost_s = n->degraded_s + n->down_s, due_s = n->up_s + lost_s + n->unknown_s;
@@ -379,6 +404,7 @@ enum status availability_read(struct availability *a, const char *const *paths, 
 		shares(a);
 		limits(a);
 		judge(a);
+		note_strangers(a);
 	}
 	a->notes = w.notes;
 	a->n_notes = w.n_notes;

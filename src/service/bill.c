@@ -578,6 +578,8 @@ enum status bill_check(struct bill *b, const struct bill_request *request, struc
 	st = bill_map_find(&b->map, r->at, &b->arena, &r->sheet, request->map, request->config_dir,
 	                   err);
 	if (st == ST_OK)
+		b->absent = bill_map_absent(b->map, r->at, &b->arena, &r->sheet);
+	if (st == ST_OK)
 		st = read_lines(r, err);
 	if (st == ST_OK)
 		st = settle(r, err);

@@ -87,6 +87,7 @@ struct bill {
 	struct arena arena;
 	const struct bill_map *map;
 	const char *encoding, *currency;
+	const char *absent; /* columns that the map has and it lacks; NULL: none */
 	int64_t lines;
 	int64_t from, to;         /* charges, seconds */
 	int64_t month_end, final; /* when the month ended, and the bill is final */

@@ -11,9 +11,9 @@
 
 static const struct {
 	const char *name;
-	bool required;
+	enum bill_need need;
 } roles[] = {
-#define X(name, text, required) {text, required},
+#define X(name, text, need) {text, need},
 	BILL_ROLE_LIST(X)
 #undef X
 };
@@ -150,6 +150,14 @@ static enum status map_read(struct bill_map *m, struct arena *arena, const char 
 
 /* --- which one fits --------------------------------------------------------------- */
 
+static bool is_required(const struct bill_map *m, int role)
+{
+	if (role == BILL_AT_CURRENCY)
+		return !m->currency;
+	return roles[role].need == BILL_ALWAYS ||
+	       (roles[role].need == BILL_IF_NAMED && m->columns[role][0]);
+}
+
 /* Columns found; *missing: required roles without one, the first in *first. */
 static int match(const struct bill_map *m, const struct sheet *sheet, int at[BILL_ROLES],
                  int *missing, int *first)
@@ -162,8 +170,7 @@ static int match(const struct bill_map *m, const struct sheet *sheet, int at[BIL
 		for (const char *const *c = m->columns[role]; *c && at[role] < 0; c++)
 			at[role] = sheet_column(sheet, *c);
 		found += at[role] >= 0;
-		if (at[role] < 0 &&
-		    (roles[role].required || (role == BILL_AT_CURRENCY && !m->currency))) {
+		if (at[role] < 0 && is_required(m, role)) {
 			(*missing)++;
 			*first = role;
 		}
@@ -171,27 +178,57 @@ static int match(const struct bill_map *m, const struct sheet *sheet, int at[BIL
 	return found;
 }
 
-static enum status no_column(const struct bill_map *m, const struct sheet *sheet, int role,
-                             struct arena *arena, struct error *err)
+/* The column of a role as the map has it, and the nearest there is, or NULL. */
+static const char *wanted(const struct bill_map *m, const struct sheet *sheet, int role,
+                          struct arena *arena, const char **near)
 {
 	const char **names = arena_array(arena, (size_t)sheet->n_columns + 1, sizeof(*names));
-	struct str wanted = {0};
-	const char *near = NULL;
-	enum status st;
+	struct str all = {0};
+	const char *kept;
 
 	for (int i = 0; i < sheet->n_columns; i++)
 		names[i] = *sheet->columns[i] ? sheet->columns[i] : "?";
+	*near = NULL;
 	for (const char *const *c = m->columns[role]; *c; c++) {
-		str_addf(&wanted, "%s%s", wanted.len ? " / " : "", *c);
-		if (!near)
-			near = nearest_word(*c, names);
+		str_addf(&all, "%s%s", all.len ? " / " : "", *c);
+		if (!*near)
+			*near = nearest_word(*c, names);
 	}
-	st = near ? error_set(err, ST_PARSE, MSG_bill_column_near, sheet->name, str_text(&wanted),
-	                      roles[role].name, m->title, near)
-	          : error_set(err, ST_PARSE, MSG_bill_column, sheet->name, str_text(&wanted),
-	                      roles[role].name, m->title);
-	str_release(&wanted);
-	return st;
+	kept = arena_str(arena, str_text(&all));
+	str_release(&all);
+	return kept;
+}
+
+static enum status no_column(const struct bill_map *m, const struct sheet *sheet, int role,
+                             struct arena *arena, struct error *err)
+{
+	const char *near, *all = wanted(m, sheet, role, arena, &near);
+
+	return near ? error_set(err, ST_PARSE, MSG_bill_column_near, sheet->name, all,
+	                        roles[role].name, m->title, near)
+	            : error_set(err, ST_PARSE, MSG_bill_column, sheet->name, all, roles[role].name,
+	                        m->title);
+}
+
+const char *bill_map_absent(const struct bill_map *map, const int at[BILL_ROLES],
+                            struct arena *arena, const struct sheet *sheet)
+{
+	struct str text = {0};
+	const char *kept;
+
+	for (int role = 0; role < BILL_ROLES; role++) {
+		const char *near, *all;
+
+		if (at[role] >= 0 || !map->columns[role][0])
+			continue;
+		all = wanted(map, sheet, role, arena, &near);
+		str_addf(&text, "%s%s", text.len ? "; " : "",
+		         near ? say(MSG_bill_absent_near, all, roles[role].name, near)
+		              : say(MSG_bill_absent_one, all, roles[role].name));
+	}
+	kept = text.len ? arena_str(arena, text.data) : NULL;
+	str_release(&text);
+	return kept;
 }
 
 enum status bill_map_find(const struct bill_map **map, int at[BILL_ROLES], struct arena *arena,

@@ -13,25 +13,29 @@
 #include "base/error.h"
 #include "service/sheet.h"
 
-/* What a line can have. REQUIRED: a bill without it cannot be checked. */
+/* Whether a bill can be checked without it. Without its category a line of tax or credit
+ * would pass for use. */
+enum bill_need { BILL_ALWAYS, BILL_IF_NAMED /* by the map */, BILL_AT_WILL };
+
+/* What a line can have. */
 #define BILL_ROLE_LIST(X)                                                                          \
-	X(BILLED, "billed", true)                                                                  \
-	X(CURRENCY, "currency", false) /* unless the map says which */                             \
-	X(START, "start", true)                                                                    \
-	X(END, "end", false)                                                                       \
-	X(MONTH, "month", false) /* of the bill, or where its period begins */                     \
-	X(PERIOD_END, "period_end", false)                                                         \
-	X(INVOICE, "invoice", false)                                                               \
-	X(CATEGORY, "category", false)                                                             \
-	X(SERVICE, "service", true)                                                                \
-	X(SKU, "sku", false)                                                                       \
-	X(DESCRIPTION, "description", false)                                                       \
-	X(RESOURCE, "resource", false)                                                             \
-	X(QUANTITY, "quantity", false)                                                             \
-	X(UNIT, "unit", false)
+	X(BILLED, "billed", BILL_ALWAYS)                                                           \
+	X(CURRENCY, "currency", BILL_AT_WILL) /* but needed unless the map says which */           \
+	X(START, "start", BILL_ALWAYS)                                                             \
+	X(END, "end", BILL_AT_WILL)                                                                \
+	X(MONTH, "month", BILL_AT_WILL) /* of the bill, or where its period begins */              \
+	X(PERIOD_END, "period_end", BILL_AT_WILL)                                                  \
+	X(INVOICE, "invoice", BILL_AT_WILL)                                                        \
+	X(CATEGORY, "category", BILL_IF_NAMED)                                                     \
+	X(SERVICE, "service", BILL_ALWAYS)                                                         \
+	X(SKU, "sku", BILL_AT_WILL)                                                                \
+	X(DESCRIPTION, "description", BILL_AT_WILL)                                                \
+	X(RESOURCE, "resource", BILL_AT_WILL)                                                      \
+	X(QUANTITY, "quantity", BILL_AT_WILL)                                                      \
+	X(UNIT, "unit", BILL_AT_WILL)
 
 enum bill_role {
-#define X(name, text, required) BILL_AT_##name,
+#define X(name, text, need) BILL_AT_##name,
 	BILL_ROLE_LIST(X)
 #undef X
 		BILL_ROLES
@@ -68,6 +72,9 @@ struct bill_map {
 enum status bill_map_find(const struct bill_map **map, int at[BILL_ROLES], struct arena *arena,
                           const struct sheet *sheet, const char *name, const char *config_dir,
                           struct error *err);
+/* Columns that the map has and the table lacks, each with the nearest there is; NULL: none. */
+const char *bill_map_absent(const struct bill_map *map, const int at[BILL_ROLES],
+                            struct arena *arena, const struct sheet *sheet);
 enum bill_category bill_map_category(const struct bill_map *map, const char *word);
 
 #endif

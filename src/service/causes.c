@@ -39,19 +39,24 @@ enum status columns_need(const struct csv *csv, const char *const *columns, stru
 	return st;
 }
 
-enum status cell_moment(const struct csv *csv, int row, const char *column, int64_t *ns,
-                        struct error *err)
+enum status moment_read(const char *file, const char *line, const char *column, const char *text,
+                        int64_t *ns, struct error *err)
 {
 	static const enum msg texts[] = {[MOMENT_FORM] = MSG_table_moment,
 	                                 [MOMENT_NO_ZONE] = MSG_table_zone,
 	                                 [MOMENT_NO_DAY] = MSG_table_day};
-	const char *text = csv_field(csv, row, column);
 	enum moment_fault fault = moment_parse(text, ns);
 
-	if (fault == MOMENT_OK)
-		return ST_OK;
-	return error_set(err, ST_PARSE, texts[fault], csv->name, tmpf("%d", csv->lines[row]),
-	                 column, text);
+	return fault == MOMENT_OK
+	               ? ST_OK
+	               : error_set(err, ST_PARSE, texts[fault], file, line, column, text);
+}
+
+enum status cell_moment(const struct csv *csv, int row, const char *column, int64_t *ns,
+                        struct error *err)
+{
+	return moment_read(csv->name, tmpf("%d", csv->lines[row]), column,
+	                   csv_field(csv, row, column), ns, err);
 }
 
 static enum status read_line(struct cause_line *line, struct arena *arena, const struct csv *csv,
@@ -73,6 +78,7 @@ static enum status read_line(struct cause_line *line, struct arena *arena, const
 	if (st == ST_OK && (cause == CAUSES || cause == CAUSE_NONE))
 		st = error_set(err, ST_PARSE, MSG_causes_word, csv->name, where, word,
 		               "provider, planned, customer, not_rented");
+	line->line = csv->lines[row];
 	line->node = arena_str(arena, node);
 	line->cause = (enum cause)cause;
 	return st;

@@ -28,6 +28,7 @@ enum cause {
 const char *cause_name(enum cause cause);
 
 struct cause_line {
+	int line;
 	int64_t from_ns, to_ns;
 	const char *node; /* "*": all */
 	enum cause cause;
@@ -44,7 +45,9 @@ enum status causes_load(struct causes *causes, struct arena *arena, const char *
  * not beyond what it was. */
 enum cause causes_at(const struct causes *causes, const char *node, int64_t ns, int64_t *until);
 
-/* A moment in a cell of a CSV; error with file, line and column. */
+/* A moment in a cell; error with file, line and column. */
+enum status moment_read(const char *file, const char *line, const char *column, const char *text,
+                        int64_t *ns, struct error *err);
 struct csv;
 enum status cell_moment(const struct csv *csv, int row, const char *column, int64_t *ns,
                         struct error *err);

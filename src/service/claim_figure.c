@@ -91,6 +91,8 @@ double claim_factor(const char *unit, const char *into)
 	return units[from].factor / units[to].factor;
 }
 
+#define NUMBER_MOST 32
+
 /* --- figures ---------------------------------------------------------------------------- */
 
 static const char *skip(const char *p)
@@ -108,8 +110,47 @@ static bool take(const char **p, const char *word)
 	return true;
 }
 
-/* Digits, a point, digits, and K, M, G, T, B, 万, 亿 right behind. False: none, or more
- * than a number. */
+static bool copy(char plain[NUMBER_MOST], size_t *to, const char **p, size_t n)
+{
+	if (*to + n >= NUMBER_MOST)
+		return false;
+	memcpy(plain + *to, *p, n);
+	*to += n;
+	*p += n;
+	return true;
+}
+
+/* Digits, in groups of three where commas stand between; a point and digits; an exponent. */
+static bool take_digits(const char **p, double *value)
+{
+	static const char digits[] = "0123456789";
+	char plain[NUMBER_MOST];
+	size_t to = 0, first = strspn(*p, digits);
+	bool grouped = (*p)[first] == ',' && isdigit((unsigned char)(*p)[first + 1]);
+
+	if (!first || (grouped && first > 3) || !copy(plain, &to, p, first))
+		return false;
+	while (**p == ',' && isdigit((unsigned char)(*p)[1])) {
+		++*p;
+		if (strspn(*p, digits) != 3 || !copy(plain, &to, p, 3))
+			return false;
+	}
+	if (**p == '.' && !copy(plain, &to, p, 1 + strspn(*p + 1, digits)))
+		return false;
+	if (plain[to - 1] == '.' || **p == '.')
+		return false;
+	if (**p == 'e' || **p == 'E') {
+		size_t sign = (*p)[1] == '+' || (*p)[1] == '-', n = strspn(*p + 1 + sign, digits);
+
+		if (n && !copy(plain, &to, p, 1 + sign + n))
+			return false;
+	}
+	plain[to] = '\0';
+	*value = strtod(plain, NULL);
+	return isfinite(*value);
+}
+
+/* A number, and K, M, G, T, B, 万, 亿 right behind. False: none, or more than one. */
 static bool take_number(const char **p, double *value)
 {
 	static const struct {
@@ -118,15 +159,9 @@ static bool take_number(const char **p, double *value)
 	} scales[] = {{"K", 1e3}, {"k", 1e3},  {"M", 1e6},  {"G", 1e9},
 	              {"B", 1e9}, {"T", 1e12}, {"万", 1e4}, {"亿", 1e8}};
 	const char *at = skip(*p);
-	size_t digits = strspn(at, "0123456789.");
-	char *end;
 
-	if (!isdigit((unsigned char)*at) || digits > 18)
+	if (!take_digits(&at, value))
 		return false;
-	*value = strtod(tmpf("%.*s", (int)digits, at), &end);
-	if (*end)
-		return false;
-	at += digits;
 	for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++) {
 		const char *after = at + strlen(scales[i].word);
 
@@ -137,7 +172,8 @@ static bool take_number(const char **p, double *value)
 		}
 	}
 	*p = at;
-	return true;
+	/* "1 500 000" */
+	return !isdigit((unsigned char)*skip(at));
 }
 
 static enum claim_bound take_bound(const char **p)
@@ -175,6 +211,10 @@ bool claim_figure_parse(const char *text, struct claim_figure *out)
 	double value;
 
 	*out = (struct claim_figure){.bound = BOUND_WORDS, .lo = NAN, .hi = NAN};
+	/* Digits of full width would pass for words. */
+	for (int d = 0; d < 10; d++)
+		if (strstr(text, (const char[]){'\xef', '\xbc', (char)(0x90 + d), '\0'}))
+			return false;
 	p = skip(p);
 	if (!isdigit((unsigned char)*p))
 		return true;

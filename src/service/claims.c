@@ -212,34 +212,17 @@ static enum status take_line(struct table *t)
 	return st;
 }
 
-/* `or`: another column that will do, or NULL. */
-static enum status need(struct table *t, const char *column, const char * or)
-{
-	const char **names;
-	const char *near;
-
-	if (sheet_column(&t->sheet, column) >= 0 || (or &&sheet_column(&t->sheet, or) >= 0))
-		return ST_OK;
-	names = arena_array(&t->all->arena, (size_t)t->sheet.n_columns + 1, sizeof(*names));
-	for (int i = 0; i < t->sheet.n_columns; i++)
-		names[i] = *t->sheet.columns[i] ? t->sheet.columns[i] : "?";
-	near = nearest_word(column, names);
-	return near ? error_set(t->err, ST_PARSE, MSG_table_column_near, t->sheet.name, column,
-	                        near)
-	            : error_set(t->err, ST_PARSE, MSG_table_column, t->sheet.name, column);
-}
-
 static enum status read_lines(struct table *t)
 {
 	bool more = true;
-	enum status st = need(t, "id", NULL);
+	enum status st = sheet_need(&t->sheet, "id", NULL, t->err);
 
 	if (st == ST_OK)
-		st = need(t, "meaning", "phrase_zh");
+		st = sheet_need(&t->sheet, "meaning", "phrase_zh", t->err);
 	if (st == ST_OK)
-		st = need(t, "unit", NULL);
+		st = sheet_need(&t->sheet, "unit", NULL, t->err);
 	if (st == ST_OK)
-		st = need(t, "threshold", NULL);
+		st = sheet_need(&t->sheet, "threshold", NULL, t->err);
 	while (st == ST_OK) {
 		st = sheet_next(&t->sheet, &more, t->err);
 		if (st != ST_OK || !more)

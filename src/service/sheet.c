@@ -272,6 +272,10 @@ static enum status split(struct sheet *s, char *p, char *end, struct error *err)
 			next = memchr(p, s->delimiter, (size_t)(end - p));
 			next = next ? next : end;
 			text_end = next;
+			/* One within a field ends a line, where no LF does. */
+			if (text_end > p && memchr(p, '\r', (size_t)(text_end - p - 1)))
+				return error_set(err, ST_PARSE, MSG_sheet_cr, s->name,
+				                 number(s->line));
 		}
 		bool last = next >= end;
 
@@ -429,4 +433,24 @@ int sheet_column(const struct sheet *s, const char *name)
 		if (s->columns[i] && strcasecmp(s->columns[i], name) == 0)
 			return i;
 	return -1;
+}
+
+enum status sheet_need(const struct sheet *s, const char *column, const char *other,
+                       struct error *err)
+{
+	struct arena arena = {0};
+	const char **names;
+	const char *near;
+	enum status st;
+
+	if (sheet_column(s, column) >= 0 || (other && sheet_column(s, other) >= 0))
+		return ST_OK;
+	names = arena_array(&arena, (size_t)s->n_columns + 1, sizeof(*names));
+	for (int i = 0; i < s->n_columns; i++)
+		names[i] = *s->columns[i] ? s->columns[i] : "?";
+	near = nearest_word(column, names);
+	st = near ? error_set(err, ST_PARSE, MSG_table_column_near, s->name, column, near)
+	          : error_set(err, ST_PARSE, MSG_table_column, s->name, column);
+	arena_release(&arena);
+	return st;
 }

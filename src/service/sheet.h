@@ -45,5 +45,9 @@ enum status sheet_next(struct sheet *s, bool *more, struct error *err);
 void sheet_close(struct sheet *s);
 /* Whatever the case of its letters; -1: no such column. */
 int sheet_column(const struct sheet *s, const char *name);
+/* ST_PARSE with the nearest there is where it has neither the column nor, if given, the
+ * other one. */
+enum status sheet_need(const struct sheet *s, const char *column, const char *other,
+                       struct error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #define BEFORE_NS  (15 * MIN_NS)
 #define DAY_BEGINS 8
 #define DAY_ENDS   20
+#define FAR_NS     (366 * DAY_NS)
 
 /* --- reading ------------------------------------------------------------------------- */
 
@@ -110,17 +111,44 @@ static enum status ids_differ(const struct tickets *t, const char *path, struct 
 
 /* --- figures --------------------------------------------------------------------------- */
 
-static int64_t latest(const struct tickets *t, int64_t as_of)
+static int64_t last_time(const struct ticket *k, int64_t last)
 {
+	const int64_t all[] = {k->opened_ns,  k->auto_ns,      k->human_ns,
+	                       k->engaged_ns, k->mitigated_ns, k->resolved_ns};
+
+	for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++)
+		last = all[j] > last ? all[j] : last;
+	return last;
+}
+
+/* What is pending waits until the latest time there is, so one wrong year would make all
+ * of them late: a time far behind every other one is refused. */
+static enum status find_as_of(const struct tickets *t, const char *path, int64_t *as_of,
+                              struct error *err)
+{
+	const struct ticket *far = NULL;
+	int64_t others = *as_of;
+
 	for (int i = 0; i < t->count; i++) {
 		const struct ticket *k = &t->list[i];
-		const int64_t all[] = {k->opened_ns,  k->auto_ns,      k->human_ns,
-		                       k->engaged_ns, k->mitigated_ns, k->resolved_ns};
 
-		for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++)
-			as_of = all[j] > as_of ? all[j] : as_of;
+		if (!far || last_time(k, 0) > last_time(far, 0))
+			far = k;
 	}
-	return as_of;
+	for (int i = 0; i < t->count; i++) {
+		const struct ticket *k = &t->list[i];
+
+		others = k == far ? others : last_time(k, others);
+	}
+	if (!far)
+		return ST_OK;
+	if (others == TICKET_NO_TIME)
+		others = far->opened_ns;
+	if (last_time(far, 0) - others > FAR_NS)
+		return error_set(err, ST_PARSE, MSG_ticket_far, path, tmpf("%d", far->line),
+		                 far->id);
+	*as_of = last_time(far, *as_of);
+	return ST_OK;
 }
 
 static double minutes(int64_t from, int64_t to)
@@ -240,7 +268,9 @@ enum status tickets_read(struct tickets *t, const char *path, const struct ticke
 		st = ids_differ(t, path, err);
 	if (st != ST_OK)
 		return st;
-	as_of_ns = latest(t, as_of_ns);
+	st = find_as_of(t, path, &as_of_ns, err);
+	if (st != ST_OK)
+		return st;
 	for (int i = 0; i < t->count; i++)
 		judge_ticket(t, &t->list[i], as_of_ns);
 	all_figures(t);

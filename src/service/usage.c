@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "service/causes.h"
 #include "service/sheet.h"
-#include "service/stamp.h"
 
 static int by_resource(const void *a, const void *b)
 {
@@ -34,11 +35,15 @@ static enum status take_line(struct usage *u, const struct sheet *s, const int a
 	struct usage_run run = {.line = s->line, .running = true};
 	const char *state = at[3] >= 0 ? s->fields[at[3]] : "running";
 	const char *line = tmpf("%lld", (long long)s->line);
+	enum status st = ST_OK;
+	int64_t ns = 0;
 
-	for (int i = 1; i < 3; i++)
-		if (!stamp_parse(s->fields[at[i]], 0, i == 1 ? &run.start : &run.end, NULL))
-			return error_set(err, ST_PARSE, MSG_sheet_time, s->name, line,
-			                 s->columns[at[i]], s->fields[at[i]]);
+	for (int i = 1; i < 3 && st == ST_OK; i++) {
+		st = moment_read(s->name, line, s->columns[at[i]], s->fields[at[i]], &ns, err);
+		*(i == 1 ? &run.start : &run.end) = ns / NS_PER_S;
+	}
+	if (st != ST_OK)
+		return st;
 	if (!*s->fields[at[0]])
 		return error_set(err, ST_PARSE, MSG_sheet_empty_field, s->name, line,
 		                 s->columns[at[0]]);
@@ -79,8 +84,7 @@ enum status usage_read(struct usage *u, const char *path, struct error *err)
 	for (int i = 0; i < 4; i++)
 		at[i] = sheet_column(&s, names[i]);
 	for (int i = 0; i < 3 && st == ST_OK; i++)
-		if (at[i] < 0)
-			st = error_set(err, ST_PARSE, MSG_usage_columns, path, names[i]);
+		st = sheet_need(&s, names[i], NULL, err);
 	while (st == ST_OK) {
 		st = sheet_next(&s, &more, err);
 		if (st != ST_OK || !more)

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "stats/bootstrap.h"
 #include "stats/samples.h"
+
+#define SEED 0x616c6cull /* the same interval every time */
 
 static bool usable(const struct share *s)
 {
@@ -83,6 +86,35 @@ enum status together_rate(const struct share *share, size_t n, struct together *
 	}
 	free(rate);
 	return ST_OK;
+}
+
+bool together_interval(const struct share *share, size_t n, double *lo, double *hi)
+{
+	size_t windows = n ? share[0].n_windows : 0;
+	struct estimate e = {0};
+	double *sum;
+	bool told;
+
+	for (size_t i = 1; i < n; i++)
+		windows = share[i].n_windows < windows ? share[i].n_windows : windows;
+	if (windows < TOGETHER_WINDOWS)
+		return false;
+	sum = calloc(windows, sizeof(*sum));
+	if (!sum)
+		die_nomem();
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < windows; k++)
+			sum[k] += share[i].windows[k];
+	/* Neighbours are alike: whole blocks are drawn. */
+	told = bootstrap_median(sum, windows, (size_t)ceil(cbrt((double)windows)), SEED, &e) ==
+	               ST_OK &&
+	       e.value > 0;
+	free(sum);
+	if (!told)
+		return false;
+	*lo = e.lo / e.value;
+	*hi = e.hi / e.value;
+	return true;
 }
 
 long offered_depth(double iops, double latency_s, long nodes)

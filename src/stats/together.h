@@ -37,6 +37,11 @@ struct together {
  * that is not finite, negative or without duration. */
 enum status together_rate(const struct share *share, size_t n, struct together *out, bool *slow);
 
+/* 95 % interval of a rate of all, as shares of the rate: block bootstrap of the median
+ * over the windows of all nodes together. False below TOGETHER_WINDOWS of them. */
+#define TOGETHER_WINDOWS 10
+bool together_interval(const struct share *share, size_t n, double *lo, double *hi);
+
 /* I/Os a node must keep outstanding so that `nodes` of them reach `iops` when
  * one takes latency_s (Little), at least 1. */
 long offered_depth(double iops, double latency_s, long nodes);

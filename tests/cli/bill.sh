@@ -88,11 +88,45 @@ bill 0 --invoice 295.20 --usage "$tmp/u.csv" && prints "0.00 % not run"
 printf 'resource,start,end\nother,2024-11-01T00:00:00Z,2024-11-02T00:00:00Z\n' >"$tmp/u.csv"
 bill 2 --invoice 295.20 --usage "$tmp/u.csv" && prints "no machine of this bill"
 bad_usage() { printf 'resource,start,end,state\n%b' "$1" >"$tmp/u.csv"; bill 3 --usage "$tmp/u.csv"; says "$2"; one_line; }
-bad_usage 'i,2024-11-01,2024-11-02,running\ni,2024-11-01T06:00:00Z,2024-11-03,running\n' "u.csv:3: overlaps line 2"
-bad_usage 'i,2024-11-02,2024-11-01,running\n' "u.csv:2: ends before it begins"
-bad_usage 'i,2023-02-29,2024-11-01,running\n' 'u.csv:2: start "2023-02-29" is no time'
-bad_usage 'i,2024-11-01,2024-11-02,asleep\n' 'state "asleep"'
+at=2024-11-01T00:00:00Z
+bad_usage "i,$at,2024-11-02T00:00:00Z,running\\ni,2024-11-01T06:00:00Z,2024-11-03T00:00:00Z,running\\n" "u.csv:3: overlaps line 2"
+bad_usage "i,$at,2024-10-01T00:00:00Z,running\\n" "u.csv:2: ends before it begins"
+bad_usage "i,2023-02-29T00:00:00Z,$at,running\\n" 'u.csv:2: start "2023-02-29T00:00:00Z" is a day that does not exist'
+bad_usage "i,$at,2024-11-02T00:00:00Z,asleep\\n" 'state "asleep"'
+# Eight hours lie between a machine's clock there and ours.
+bad_usage "i,2024-11-01 00:00:00,2024-11-02T00:00:00Z,running\\n" 'u.csv:2: start "2024-11-01 00:00:00" does not say its zone'
+bad_usage "i,$at,yesterday,running\\n" 'u.csv:2: end "yesterday" is not a date and time'
+printf 'resource,strat,end\n' >"$tmp/u.csv" && bill 3 --usage "$tmp/u.csv" && says 'u.csv:1: no column "start"; the nearest is "strat"'
+printf 'resource,start,end\ni-1,2024-11-01T08:00:00+08:00,2024-11-01T14:00:00+08:00\n' >"$tmp/u.csv"
+bill 0 --invoice 295.20 --usage "$tmp/u.csv" && prints "0.00 % not run"
 bad_usage '' "a header and no lines"
+
+# A credit that the heartbeat log makes due. log NAME DAY MINUTES: down for so long.
+log() { mkdir -p "$tmp/$1" && python3 - "$tmp/$1/n1.heartbeat.csv" "$2" "$3" <<'PYTHON'
+import datetime, hashlib, sys
+text = "ts_utc,mono_s,node,observer,seq,boot_id,kind,gpus_ok,kernel_ms,xid,ecc,link_flaps,state,note,prev_sha256"
+lines, begin = [text], datetime.datetime.fromisoformat(sys.argv[2])
+for i in range(180):
+    state = "down" if 30 <= i < 30 + int(sys.argv[3]) else "up"
+    prev = hashlib.sha256(lines[-1].encode()).hexdigest()
+    at = (begin + datetime.timedelta(minutes=i)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    lines.append(f"{at},{1000 + 60 * i}.000,n1,w,{i + 1},b1,beat,,,,,,{state},,{prev}")
+open(sys.argv[1], "w").write("\n".join(lines) + "\n")
+PYTHON
+}
+log down 2024-11-01 45 && log up 2024-11-01 0 && log other 2024-10-01 45
+make "$hour" "$hour||01T01" "$hour||01T02"
+bill 0 --invoice 295.20 --availability "$tmp/down"
+prints "1 outages, 45 min, in the heartbeat log, and no credit on the bill"
+bill 0 --invoice 295.20 --availability "$tmp/up" && prints "no credit is due by it"
+bill 0 --invoice 295.20 --availability "$tmp/other" && prints "has nothing of the time that is billed"
+printf 'from_utc,to_utc,node,cause\n2024-11-01T00:00:00Z,2024-11-02T00:00:00Z,n1,planned\n' >"$tmp/causes.csv"
+bill 0 --invoice 295.20 --availability "$tmp/down" --causes "$tmp/causes.csv" && prints "no credit is due by it"
+make "$hour" "$hour||01T01" "$hour||01T02" '-4|sla||||Credit'
+bill 0 --invoice 291.20 --availability "$tmp/down" && prints "credited are -4.00 CNY"
+sed -i 's/,down,/,up,/' "$tmp/down/n1.heartbeat.csv"
+bill 3 --availability "$tmp/down"; says "the log was altered"; one_line
+expect 3 "$ASSAY" bill --quote "$tmp/q.json" --availability "$tmp/up"; says "give --bill"
 
 # Forms of files.
 for form in bom crlf semi encoding=gbk encoding=utf-16 encoding=utf-16-le; do
@@ -111,9 +145,16 @@ make semi '1.234|x|1|GB'
 bill 3 && says "can be read in two ways" && bill 1 --decimal comma --invoice 1234 && prints "1,234.00 CNY"
 make head=0:BiledCost "$hour"
 bill 3 && says 'no column BilledCost (billed), which FOCUS 1.0 to 1.2 has; the nearest there is is "BiledCost"'
+make head=7:ChargeCat "$hour"
+bill 3 && says 'no column ChargeCategory (category), which FOCUS 1.0 to 1.2 has; the nearest there is is "ChargeCat"'
+make head=13:PricingUnlt "$hour"
+bill 2 --invoice 98.40 && prints 'columns it lacks: PricingUnit / ConsumedUnit (unit; the nearest is' && prints '"PricingUnlt")'
+prints "can be compared with nothing"
 make head=1:BilledCost "$hour"
 bill 3 && says 'column "BilledCost" twice'
 make && bill 3 && says "a header and no lines"
+make "$hour" && tr '\n' '\r' <"$tmp/b.csv" >"$tmp/cr.csv" && mv "$tmp/cr.csv" "$tmp/b.csv"
+bill 3 && says "b.csv:1: lines end with a carriage return alone" && one_line
 make "$hour" && printf '1,2,3\n' >>"$tmp/b.csv"
 bill 3 && says "b.csv:3: 3 fields, the header has 14"
 make "$hour" && printf '1,"open' >>"$tmp/b.csv"
@@ -135,6 +176,11 @@ bad_quote 's/"per": "hour"/"per": "fortnight"/' 'per should be hour'
 bad_quote 's/"tax": "excluded", //' 'tax should be included or excluded'
 bad_quote 's/granularity/granulariti/' '"granularity" is'
 bad_quote 's/"quote"/"quotes"/' 'no member "quote"'
+sed 's/traffic out/流量/' "$tmp/q.json" >"$tmp/qu.json"
+for form in gbk utf-16; do
+	iconv -f utf-8 -t $form "$tmp/qu.json" >"$tmp/qb.json"
+	expect 3 "$ASSAY" bill --quote "$tmp/qb.json"; says 'a byte that is no UTF-8; save the file as UTF-8'; one_line
+done
 
 # Chinese columns, of the provider's own form, with a line that sums up.
 cat >"$tmp/b.csv" <<'CSV'

@@ -40,6 +40,38 @@ PYTHON
 LC_ALL=C.UTF-8 expect 1 "$ASSAY" claims "$guides" --lang zh
 prints "与自身其他数值矛盾" && prints "千卡集群…周期压缩至14-21天"
 
+# As a page, in both languages; the JSON by its schema.
+schema=$source_dir/configs/schemas/claims.schema.json
+page() { # file words...: well-formed, nothing from outside, the words are there
+	python3 - "$@" <<'PYTHON' || fail "page $1"
+import html.parser, sys
+text, words = open(sys.argv[1], encoding="utf-8").read(), sys.argv[2:]
+class P(html.parser.HTMLParser):
+    seen, ids, links, text = set(), set(), [], ""
+    def handle_starttag(self, tag, attrs):
+        a = dict(attrs)
+        self.seen.add(tag)
+        if "id" in a: assert a["id"] not in self.ids, a; self.ids.add(a["id"])
+        if tag == "a": self.links.append(a["href"])
+        assert tag not in ("img", "link", "iframe") and not any(k.startswith("on") for k in a), (tag, a)
+    def handle_data(self, data): self.text += data
+p = P(); p.feed(text)
+assert {"main", "h1", "table", "nav"} <= p.seen and "http" not in text.replace("http-equiv", "")
+for link in p.links: assert link[1:] in p.ids, link
+for w in words: assert w in p.text, w
+PYTHON
+}
+valid() { python3 -c '
+import json, sys
+try: import jsonschema
+except ImportError: sys.exit(0)
+for f in sys.argv[2:]: jsonschema.validate(json.load(open(f)), json.load(open(sys.argv[1])))' "$schema" "$@" || fail "schema: $*"; }
+valid "$tmp/g.json"
+expect 1 "$ASSAY" claims "$guides" --html "$tmp/g.html"
+page "$tmp/g.html" "5 refuted, 8 contradict" "Contradict other figures of their own" "8.57 to 15.7 times as fast" "S081" "43.2 minutes" "of no quantity that is known"
+LC_ALL=C.UTF-8 expect 1 "$ASSAY" claims "$guides" --lang zh --html "$tmp/zh.html"
+page "$tmp/zh.html" "与自身其他数值矛盾" "算式" "千卡集群"
+
 # Statements of one's own.
 head=id,meaning,unit,threshold,quantity,who,card,cards,params,tokens
 table() { printf '%s\n' "$head" "$@" >"$tmp/c.csv"; }
@@ -52,6 +84,10 @@ table 'a,FP16,TFLOPS,400,,v,a100-sxm4-80gb,,,'
 claims 1 && prints "more than the card's rated peak"
 table 'a,FP16,TFLOPS,312,,v,a100-sxm4-80gb,,,'
 claims 2 && prints "data sheet's peak"
+table 'a,70B in 50 days,days,50,train_days,v,a100-sxm4-80g,1000,70B,1.4T'
+claims 2 && prints 'card "a100-sxm4-80g" is not in the table of accelerators, the nearest is' && prints '"a100-sxm4-80gb"'
+table 'a,70B in 18 days,days,18,train_days,v,a100-sxm4-80gb,1000,70B,1e30'
+claims 1 && prints "more than the cards' peak"
 table 'a,fast,-,yes,,v,,,,'
 claims 2 && prints 'a column "quantity" says it'
 
@@ -69,8 +105,28 @@ import json, sys
 m = json.load(open(sys.argv[1]))["claims"][0]["measured"]
 assert m["class_3"] and 0.27 < m["shortfall"] < 0.3 and m["subjects"] == 16 and m["origin"] == "simulated"
 assert m["lo"] <= m["value"] <= m["hi"]' "$tmp/s.json" || fail "what was measured"
+valid "$tmp/s.json"
+table "a,FP16 <script>alert(1)</script> rate,TFLOPS,>=$(python3 -c "print($rate * 1.4)"),,v&v,,,," "b,FP16 rate,TFLOPS,>=100,,v,,,," 'c,fast,-,yes,,v,,,,'
+claims 1 --run "$tmp/run" --html "$tmp/s.html" --json "$tmp/s.json"
+page "$tmp/s.html" "Declared and measured" "measured / declared" SIMULATED "FP16 <script>alert(1)</script> rate" "v&v" "28.6 %" "class 3" "1 of no quantity"
+grep -q '<circle[^>]*class="fail"' "$tmp/s.html" && grep -q '<circle[^>]*class="best"' "$tmp/s.html" || fail "no dots"
+valid "$tmp/s.json"
 table "a,FP16 rate,TFLOPS,>=$(python3 -c "print($rate * 0.9)"),,v,,1000,,"
 claims 2 --run "$tmp/run" && prints "measured with 16 cards, said of 1,000"
+# A thousands separator is no end of the figure: 31,000 IOPS do not reach 1,500,000.
+cat >"$tmp/iops.json" <<-JSON
+	{"nodes": 2, "cards": 2, "profile": "a100-sxm4-80gb", "storage": "/s", "points": ["depth=16", "depth=64"], "seed": 7,
+	"noise": {"card": 0, "window": 0, "rho": 0}, "healthy": {"storage_all_read_iops": [18000, 31000]}}
+JSON
+"$(dirname "$ASSAY")/tests/exam/make_run" "$tmp/iops.json" "$tmp/iops" || fail "make_run"
+table 'a,IOPS,IOPS,">=1,500,000",read_iops,v,,,,'
+claims 1 --run "$tmp/iops" && prints "97.9 % short"
+table 'a,IOPS,IOPS,">=30,000",read_iops,v,,,,'
+claims 0 --run "$tmp/iops"
+for figure in '"1500,5"' '1 500 000' '>=1e400' '≥４００'; do
+	table "a,IOPS,IOPS,$figure,read_iops,v,,,,"
+	claims 3 && says 'is no figure; write >=300' && one_line
+done
 table 'a,speed of light,TFLOPS,>=1,gemm_fp4_tflopz,v,,,,'
 claims 3 && says 'quantity "gemm_fp4_tflopz" is neither' && one_line
 table 'a,FP16,us,>=1,fp16_rate,v,,,,'
@@ -85,7 +141,7 @@ claims 2 --run "$tmp/altered" && prints "the run was altered and shows nothing"
 
 # Offers.
 for o in guide-class-1 guide-class-2 guide-class-3; do
-	expect 2 "$ASSAY" claims $o && prints "needs a run that measured training_scaling_efficiency"
+	expect 2 "$ASSAY" claims $o --json "$tmp/o.json" --html "$tmp/o.html" --terminal && valid "$tmp/o.json" && prints "needs a run that measured training_scaling_efficiency"
 done
 expect 0 "$ASSAY" claims guide-class-1 --run "$tmp/run" --csv - && prints "card,confirmed,card_model"
 expect 0 "$ASSAY" claims "$source_dir/configs/offers/guide-class-1.json" --run "$tmp/run" --csv -

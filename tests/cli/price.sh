@@ -44,6 +44,94 @@ expect 3 "$ASSAY" score "$tmp/a" --quote "$tmp/bad.json"; says '"hurs" is not kn
 quote 1 CNY ', "support": {"response_min": "soon"}' >"$tmp/bad.json"
 expect 3 "$ASSAY" score "$tmp/a" --quote "$tmp/bad.json"; says 'response_min should be a number of 0 or more' && one_line
 
+# Every row, from a run that has the figure: who pays, by what unit, with which interval; the
+# better rate is shown, the others stand in the JSON for comparing like with like.
+make_run=$(dirname "$ASSAY")/tests/exam/make_run
+cluster() { # what the nodes said > directory
+	cat >"$tmp/cluster.json" && rm -rf "$1" && "$make_run" "$tmp/cluster.json" "$1" || fail "make_run $1"
+}
+head='"nodes": 4, "cards": 2, "profile": "a100-sxm4-80gb", "storage": "/s", "points": ["depth=16", "depth=64"], "seed": 7,
+	"noise": {"card": 0.01, "window": 0.001, "rho": 0.5}'
+node='"card_name": "NVIDIA A100-SXM4-80GB", "gemm_bf16_tflops": {"value": 270, "varies": "card"}'
+tcp='"group_allreduce_busbw_gbs": {"value": 2.5, "stats": {"ci_lo": 2.4, "ci_hi": 2.6}}, "net_tcp_gbps": {"value": 20, "varies": 0.02}'
+cluster "$tmp/all" <<-JSON
+	{$head, "healthy": {$node, $tcp, "training_card_tflops": {"value": 200, "stats": {"ci_lo": 190, "ci_hi": 210}},
+	"membw_triad_gbs": {"value": 1780, "varies": "card"},
+	"collective_nodes_ring_busbw_gbs": {"value": 90, "stats": {"ci_lo": 80, "ci_hi": 100}},
+	"rdma_write_gbps": {"value": 192, "varies": 0.004}, "rdma_nic_write_gbps": 194,
+	"storage_all_read_gbs": {"value": 40, "stats": {"ci_lo": 38, "ci_hi": 42}},
+	"storage_all_read_iops": [18000, 31000]}}
+JSON
+cluster "$tmp/rdma" <<-JSON
+	{$head, "rails": 2, "healthy": {$node, $tcp, "rdma_write_gbps": {"value": 192, "varies": 0.004}, "rdma_nic_write_gbps": 194}}
+JSON
+cluster "$tmp/tcp" <<-JSON
+	{$head, "healthy": {$node, "net_tcp_gbps": {"value": 20, "varies": 0.02}}}
+JSON
+quote 24.60 CNY >"$tmp/q2.json" && sed -i 's/"gpus": 8/"gpus": 2/' "$tmp/q2.json"
+for run in all rdma tcp; do
+	expect 0 "$ASSAY" report "$tmp/$run" --profile thousand-card --quote "$tmp/q2.json" --terminal --json "$tmp/$run.out" \
+		--csv "$tmp/$run.csv" --markdown "$tmp/$run.md" --html "$tmp/$run.html"
+	printf '%s\n' "$out" | tr -s ' \n' ' ' >"$tmp/$run.txt"
+done
+LC_ALL=C.UTF-8 expect 0 "$ASSAY" --lang zh report "$tmp/all" --profile thousand-card --quote "$tmp/q2.json" --terminal
+prints "节点间单向带宽" && prints "训练步"
+python3 - "$tmp" "$source_dir/configs/schemas/scorecard.schema.json" <<'PYTHON' || fail "every row of prices"
+import csv, json, sys
+t = sys.argv[1]
+card = {r: json.load(open(f"{t}/{r}.out")) for r in ("all", "rdma", "tcp")}
+lines = {r: {x["name"]: x for x in c["prices"]["lines"]} for r, c in card.items()}
+hour, node, cluster = 12.3, 12.3 * 2, 12.3 * 8
+def tokens(rate): return hour * 6 * 70e9 * 1e9 / (3.6e15 * rate)
+def near(a, b): assert abs(a / b - 1) < 1e-9, (a, b)
+def row(run, name, price, rate, of, fallback, ends=None):
+    x = lines[run][name]
+    near(x["value"], price(rate if rate else x["rate"]))
+    assert (x["of"], x["fallback"]) == (of, fallback), x
+    if ends: near(x["lo"], price(ends[1])); near(x["hi"], price(ends[0]))
+    else: assert x["lo"] is None or x["lo"] < x["value"] < x["hi"], x
+row("all", "trained_tflops_hour", lambda r: hour / r, 200, "card", False, (190, 210))
+row("all", "tflops_hour", lambda r: hour / r, None, "card", True)
+row("all", "trained_1e9_tokens", tokens, 200, "card", False, (190, 210))
+row("all", "1e9_tokens", tokens, None, "card", True)
+row("all", "memory_gbs_hour", lambda r: hour / r, None, "card", False)
+row("all", "nccl_gbs_hour", lambda r: node / r, 90, "node", False, (80, 100))
+row("all", "rdma_gbs_hour", lambda r: node / (r / 8), None, "node", True)
+row("all", "ring_gbs_hour", lambda r: node / r, 2.5, "node", True, (2.4, 2.6))
+row("all", "tcp_gbs_hour", lambda r: node / (r / 8), None, "node", True)
+row("all", "storage_gbs_hour", lambda r: cluster / r, 40, "cluster", False, (38, 42))
+row("all", "kiops_hour", lambda r: cluster / (r / 1000), 31000, "cluster", False)
+assert len(lines["all"]) == 11 and lines["all"]["kiops_hour"]["lo"] is None
+row("rdma", "rdma_gbs_hour", lambda r: node / (2 * r / 8), None, "node", False)
+row("tcp", "tcp_gbs_hour", lambda r: node / (r / 8), None, "node", False)
+row("rdma", "1e9_tokens", tokens, None, "card", False)
+shown = {"all": "over NCCL (collective_nodes_ring_busbw_gbs)", "rdma": "RDMA between two (rdma_write_gbps x 2 adapters)", "tcp": "TCP between two (net_tcp_gbps)"}
+for run, words in shown.items():
+    text, html = open(f"{t}/{run}.txt").read(), open(f"{t}/{run}.html").read()
+    md = open(f"{t}/{run}.md").read().replace("\\", "")
+    for page in (text, html, md):
+        for k, w in shown.items(): assert (w in page) == (k == run), (run, k)
+        assert "1,000 IOPS of shared storage" in page or run != "all"
+    assert "3.17 CNY (no interval), simulated" in text or run != "all"
+rows = {(r["metric"], r["stat"]): r for r in csv.DictReader(open(f"{t}/all.csv", newline=""))}
+near(float(rows["price_nccl_gbs_hour", "hi"]["value"]), node / 80)
+assert rows["price_nccl_gbs_hour", "value"]["unit"] == "CNY"
+try:
+    import jsonschema
+    for c in card.values(): jsonschema.validate(c, json.load(open(sys.argv[2])))
+except ImportError:
+    pass
+PYTHON
+expect 0 "$ASSAY" compare "$tmp/all" "$tmp/rdma" --quote "$tmp/q2.json" --quote "$tmp/q2.json" --json "$tmp/c.json"
+python3 - "$tmp/c.json" <<'PYTHON' || fail "like is not compared with like"
+import json, sys
+f = {x["metric"]: x["cells"] for x in json.load(open(sys.argv[1]))["figures"]}
+for name in ("rdma_gbs_hour", "tflops_hour", "1e9_tokens", "tcp_gbs_hour"):
+    assert all(c["value"] > 0 for c in f[f"price_{name}_cny"]), name
+for name in ("nccl_gbs_hour", "trained_tflops_hour", "trained_1e9_tokens"):
+    assert sum((c or {}).get("value") is not None for c in f[f"price_{name}_cny"]) == 1, name
+PYTHON
+
 # The vendor's own report: a file of another tool, an imported run; what is no report.
 rate=$("$ASSAY" compare "$tmp/a" guide-class-1 --csv - | awk -F, '$2 == "gemm_fp16_tflops" && $3 == "value" { print $8; exit }')
 report() { python3 -c '

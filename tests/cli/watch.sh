@@ -53,10 +53,15 @@ prints "T1, opened 2026-12-01 00:00 UTC: 120.0 min"
 sed -i 's/Z,2026/,2026/' "$tmp/t.csv"
 expect 3 "$ASSAY" availability "$tmp/w" --tickets "$tmp/t.csv"; says 't.csv:2: opened_utc'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --target 101; says 'outside 50'; one_line
+expect 3 "$ASSAY" availability "$tmp/w" --target 100; says '100 is outside 50 to 99.99999'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --zone UTC+8; says '--zone'; one_line
 expect 3 "$ASSAY" availability "$tmp/w" --days soon; says 'not a number'; one_line
 expect 3 "$ASSAY" availability "$tmp"; says 'no file that ends in'; one_line
 expect 3 "$ASSAY" availability /nonexistent; says '/nonexistent'; one_line
+printf 'T2,2036-12-01T00:00:00Z,,mail\n' >>"$tmp/t.csv" && sed -i '2s/.*/T1,2026-12-01T00:00:00Z,,mail/' "$tmp/t.csv"
+expect 3 "$ASSAY" availability "$tmp/w" --tickets "$tmp/t.csv"; says 't.csv:3: ticket T2 has a time more than a year after all others'; one_line
+printf 'from_utc,to_utc,node,cause\n2026-12-01T00:00:00Z,2026-12-01T01:00:00Z,n01,planned\n' >"$tmp/causes.csv"
+expect 2 "$ASSAY" availability "$tmp/w" --causes "$tmp/causes.csv"; says 'causes.csv:2: there is no log of node n01, the nearest is n1'; one_line
 sed -i '3s/,up,/,down,/' "$log"
 expect 3 "$ASSAY" availability "$tmp/w"; says 'n1.heartbeat.csv:4: not the line that followed line 3'; one_line
 expect 3 "$ASSAY" watch --out "$tmp/w" --node n1 --for 1; says 'the log was altered'; one_line

@@ -76,6 +76,7 @@ struct maker {
 	const struct metric *metric;
 	const char *probe;
 	int node, card, peer; /* -1: of none */
+	int rails, rail;      /* adapters of a node */
 	const char *point;
 };
 
@@ -243,6 +244,11 @@ static const char *card_name(int node, int card)
 	return tmpf(CARD_ID, (unsigned)node, (unsigned)card, (unsigned)card);
 }
 
+static bool is_of_rail(const struct maker *m)
+{
+	return str_starts(m->metric->name, "rdma_nic_");
+}
+
 static void fill_subject(const struct maker *m, struct subject *s)
 {
 	s->kind = m->metric->subject;
@@ -253,10 +259,13 @@ static void fill_subject(const struct maker *m, struct subject *s)
 		s->index = m->card;
 		break;
 	case SUBJECT_PAIR:
-		s->id = tmpf("node%d|node%d", m->node, m->peer);
+		s->id = is_of_rail(m) ? tmpf("node%d|node%d|mlx5_%d", m->node, m->peer, m->rail)
+		                      : tmpf("node%d|node%d", m->node, m->peer);
 		s->n_ends = 2;
-		s->ends[0] = (struct subject_end){.node = node_name(m->node), .nic = "mlx5_0"};
-		s->ends[1] = (struct subject_end){.node = node_name(m->peer), .nic = "mlx5_0"};
+		s->ends[0] = (struct subject_end){.node = node_name(m->node),
+		                                  .nic = tmpf("mlx5_%d", m->rail)};
+		s->ends[1] = (struct subject_end){.node = node_name(m->peer),
+		                                  .nic = tmpf("mlx5_%d", m->rail)};
 		break;
 	case SUBJECT_LINK: /* the worst of the node's matrix */
 		s->id = node_name(m->node);
@@ -335,10 +344,13 @@ static enum status add_node(struct maker *m, const cJSON *healthy, struct error 
 			st = add_subject(m, healthy, err);
 	else if (kind == SUBJECT_PAIR)
 		for (m->peer = m->node + 1; m->peer < m->nodes && st == ST_OK; m->peer++)
-			st = add_subject(m, healthy, err);
+			for (m->rail = 0; m->rail < (is_of_rail(m) ? m->rails : 1) && st == ST_OK;
+			     m->rail++)
+				st = add_subject(m, healthy, err);
 	else
 		st = add_subject(m, healthy, err);
 	m->card = m->peer = -1;
+	m->rail = 0;
 	return st;
 }
 
@@ -394,6 +406,7 @@ static enum status take(struct maker *m, struct error *err)
 		st = take_number(m, m->doc.root, "cards", 0, 64, &cards, err);
 	m->nodes = (int)nodes;
 	m->cards = (int)cards;
+	m->rails = (int)json_number(m->doc.root, "rails", 1);
 	m->points = json_get(m->doc.root, "points");
 	m->changes = json_get(m->doc.root, "change");
 	m->path = json_string(m->doc.root, "storage", NULL);

@@ -16,7 +16,7 @@ static const char quote_text[] =
 	"\"included\":\"100\"}]}}";
 static const char usage_text[] = "resource,start,end\n"
 				 "i-1,2024-11-01T00:00:00Z,2024-11-01T01:20:00Z\n"
-				 "i-2,2024-11-03,2024-11-05\n";
+				 "i-2,2024-11-03T00:00:00Z,2024-11-05T00:00:00Z\n";
 
 static struct quote quote;
 static struct usage usage;

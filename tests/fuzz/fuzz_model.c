@@ -39,6 +39,7 @@ static struct estimate_inputs inputs(char *text)
 	                             .mfu = unknown,
 	                             .gemm_share = unknown,
 	                             .step_share = unknown,
+	                             .step_most = unknown,
 	                             .scaling = unknown,
 	                             .mttf_h = unknown,
 	                             .write_gbs = unknown,

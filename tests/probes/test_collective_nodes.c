@@ -144,6 +144,7 @@ static void hosts_add_up(void **state)
 	expect_no_cards(c);
 	r = harness_expect(first(c), "cpu_collective_nodes_busbw_gbs", OUTCOME_MEASURED, NULL);
 	assert_true(r->value > 0);
+	assert_true(r->stats[STAT_CI_LO] <= r->value && r->value <= r->stats[STAT_CI_HI]);
 	assert_true(harness_param(r, "ranks") == 3);
 	assert_true(harness_param(r, "bytes") == 65536);
 	assert_non_null(strstr(harness_param_text(first(c), r, "transport"), "not NCCL"));

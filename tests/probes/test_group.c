@@ -88,6 +88,7 @@ static void all_add_up(void **state)
 	                                harness_param(rate, "seconds")) -
 	                 1) < 1e-3);
 	assert_true(harness_param(rate, "calls") == rate->stats[STAT_N]);
+	assert_true(rate->stats[STAT_CI_LO] < rate->value && rate->value < rate->stats[STAT_CI_HI]);
 	assert_int_equal(lines(c, "group-large.csv"), 1 + (int)rate->stats[STAT_N]);
 	assert_string_equal(harness_param_text(first(c), rate, "interface"), "lo");
 	assert_string_equal(harness_param_text(first(c), rate, "address"), "127.0.0.1");

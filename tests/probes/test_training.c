@@ -194,7 +194,7 @@ static void a_silent_node_is_named(void **state)
 
 static void the_step_is_that_of_the_cards(struct harness *h)
 {
-	const struct reading *r;
+	const struct reading *r, *work;
 
 	set(h);
 	harness_run(h, ST_OK);
@@ -202,6 +202,11 @@ static void the_step_is_that_of_the_cards(struct harness *h)
 	near(harness_param(r, "base_ms"), STEP_S * 1e3);
 	assert_true(r->value > 0.75 && r->value < 0.9);
 	near(harness_reading(h, "training_step_ms")->value, STEP_S * 1e3 / r->value);
+	work = harness_reading(h, "training_card_tflops");
+	near(work->value * harness_reading(h, "training_step_ms")->value * 1e9,
+	     6 * harness_param(r, "tokens") * harness_param(r, "width") *
+	             harness_param(r, "width") * harness_param(r, "layers") *
+	             harness_param(r, "accumulate"));
 	assert_true(harness_reading(h, "training_wrong_elements")->value == 0);
 	assert_int_equal(harness_count(h, "training_card_pace"), 4);
 	near(card_reading_of(h, "training_card_pace", CARD_2)->value, 1);

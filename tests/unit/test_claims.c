@@ -36,9 +36,15 @@ static void figures(void **state)
 		{">=40 loss", BOUND_LEAST, 40, 40, false},
 		{"<50 = fail", BOUND_MOST, 50, 50, true},
 		{"1 model", BOUND_ABOUT, 1, 1, false},
+		{">=1,500,000", BOUND_LEAST, 1.5e6, 1.5e6, false},
+		{"1,200.5-2,000", BOUND_ABOUT, 1200.5, 2000, false},
+		{"1.4e12", BOUND_ABOUT, 1.4e12, 1.4e12, false},
+		{"5, each", BOUND_ABOUT, 5, 5, false},
 	};
 	static const char *const words[] = {"yes", "", "-", "none of the three", "each present"};
-	static const char *const wrong[] = {"1.2.3", "220-180", "5-", "5 -> x", ">=1..2"};
+	static const char *const wrong[] = {"1.2.3",     "220-180", "5-",      "5 -> x",
+	                                    ">=1..2",    "1500,5",  "1,50",    "1,5000",
+	                                    "1 500 000", ">=1e400", "≥４００", "1."};
 	struct claim_figure f;
 
 	(void)state;

@@ -118,6 +118,7 @@ static struct estimate_inputs inputs(double params, double tokens, double cards)
 	                             .mfu = none,
 	                             .gemm_share = none,
 	                             .step_share = none,
+	                             .step_most = none,
 	                             .scaling = none,
 	                             .mttf_h = none,
 	                             .write_gbs = none,
@@ -172,6 +173,12 @@ static void assumptions(void **state)
 	near(e.mfu[CASE_WORST], 0.36, 0.005);
 	near(e.mfu[CASE_MID], 0.454, 0.005);
 	near(e.mfu[CASE_BEST], 0.56, 0.005);
+	/* A step that was measured is the most there is, and raises nothing. */
+	in.step_most = range_one(0.4, SOURCE_MEASURED);
+	made(&e, &in);
+	near(e.mfu[CASE_WORST], 0.36, 0.005);
+	near(e.mfu[CASE_MID], 0.4, 0);
+	near(e.mfu[CASE_BEST], 0.4, 0);
 	assert_int_equal(in.mttf_h.source, SOURCE_ASSUMED);
 	assert_true(isnan(e.cost[CASE_MID]));
 }

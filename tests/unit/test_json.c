@@ -83,6 +83,24 @@ static void nul_bytes_are_refused(void **state)
 	error_release(&err);
 }
 
+static void what_people_write_is_utf_8(void **state)
+{
+	struct error err = {0};
+	struct json_doc doc;
+
+	(void)state;
+	/* A name in GBK. */
+	assert_int_equal(parse(&doc, "{\n \"a\": \"\xbd\xda\"}", JSON_COMMENTS, &err), ST_PARSE);
+	assert_non_null(strstr(err.text.data, "f.json:2:8"));
+	assert_non_null(strstr(err.text.data, "UTF-8"));
+	error_release(&err);
+	assert_int_equal(parse(&doc, "{\"a\": \"\xe8\x8a\x82\"}", JSON_COMMENTS, NULL), ST_OK);
+	json_release(&doc);
+	/* Other programs' output may hold any name. */
+	assert_int_equal(parse(&doc, "{\"a\": \"\xbd\xda\"}", JSON_STRICT, NULL), ST_OK);
+	json_release(&doc);
+}
+
 static void counters_beyond_2_53_are_strings(void **state)
 {
 	struct json_doc doc;
@@ -185,6 +203,7 @@ int main(void)
 		cmocka_unit_test(comments_keep_places),
 		cmocka_unit_test(places_survive_awkward_values),
 		cmocka_unit_test(nul_bytes_are_refused),
+		cmocka_unit_test(what_people_write_is_utf_8),
 		cmocka_unit_test(counters_beyond_2_53_are_strings),
 		cmocka_unit_test(the_writer_escapes),
 		cmocka_unit_test(csv_follows_rfc_4180),

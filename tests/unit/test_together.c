@@ -40,6 +40,26 @@ static void the_overlap_counts_what_all_did_together(void **state)
 	assert_true(fabs(t.overlap - (850 + 135) / 2.5) < 1e-9);
 }
 
+/* What one node loses the other wins: the sum hardly varies. */
+static void the_interval_is_that_of_the_sum(void **state)
+{
+	double a[12], b[12], lo = 0, hi = 0;
+	struct share s[] = {{1200, 0, 12, a, 12, 1}, {1200, 0, 12, b, 12, 1}};
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		a[i] = 100 + (i * 7 % 12) * 4;
+		b[i] = 300 - a[i] + i % 2;
+	}
+	assert_true(together_interval(s, 2, &lo, &hi));
+	assert_true(lo <= 1 && hi >= 1 && lo > 0.99 && hi < 1.01);
+	assert_true(together_interval(s, 1, &lo, &hi));
+	assert_true(lo < 0.96 && hi > 1.04);
+	s[1].n_windows = 9;
+	assert_false(together_interval(s, 2, &lo, &hi));
+	assert_false(together_interval(s, 0, &lo, &hi));
+}
+
 /* One stuck node: lowers the judged figure and is named. */
 static void a_straggler_is_named(void **state)
 {
@@ -99,6 +119,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_ran_at_once_add_up),
 		cmocka_unit_test(nodes_that_did_not_are_found_out),
 		cmocka_unit_test(the_overlap_counts_what_all_did_together),
+		cmocka_unit_test(the_interval_is_that_of_the_sum),
 		cmocka_unit_test(a_straggler_is_named),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(littles_law_both_ways),
