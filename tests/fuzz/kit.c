@@ -37,7 +37,7 @@ static void remove_folder(void)
 	char path[160];
 
 	for (int i = 0; i < n_names; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		snprintf(path, sizeof(path), "%s/%.79s", folder, names[i]);
 		unlink(path);
 		for (char *cut; (cut = strrchr(path, '/')) > path + strlen(folder);) {
 			*cut = '\0';
