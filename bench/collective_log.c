@@ -135,7 +135,7 @@ const char *collective_log_find_algorithm(struct arena *arena, const char *text)
 	rest = protocol + protocol_len + 1;
 	protocol = word_of(protocols, 3, protocol, protocol_len, arena);
 	if (rest[-1] && str_starts(rest, channels) &&
-	    sscanf(rest + strlen(channels), "%d..%d", &lo, &hi) == 2 && hi >= lo)
+	    sscanf(rest + strlen(channels), "%d..%d", &lo, &hi) == 2 && lo >= 0 && hi >= lo)
 		return arena_strf(arena, "%s %s, %d channels", algorithm, protocol, hi - lo + 1);
 	return arena_strf(arena, "%s %s", algorithm, protocol);
 }

@@ -167,7 +167,7 @@ static void rest(struct run *n, int *looks)
 		return;
 	/* Armed first and looked at again: between both nothing gets lost. */
 	if (*looks == LOOKS)
-		failed = verbs_arm(n->rail->dev);
+		failed = verbs_arm(n->rail->dev, false);
 	else
 		failed = verbs_sleep(n->rail->dev, SLEEP_MS), *looks = 0;
 	if (failed < 0)
@@ -241,7 +241,8 @@ static int take_received(struct run *n)
 	return found;
 }
 
-/* Until the asker's text says that all is done. */
+/* Until the asker's text says that all is done. To be waked by each message would cost
+ * more than to take it. */
 static bool serve_sends(struct run *n, struct json_doc *doc, double seconds)
 {
 	int64_t until = rdma_until(n->r, seconds);
@@ -252,7 +253,7 @@ static bool serve_sends(struct run *n, struct json_doc *doc, double seconds)
 		if (take_received(n) > 0) {
 			looks = 0;
 		} else if (++looks == LOOKS) {
-			verbs_arm(n->rail->dev);
+			verbs_arm(n->rail->dev, true);
 		} else if (looks > LOOKS) {
 			looks = 0;
 			verbs_sleep(n->rail->dev, SLEEP_MS);

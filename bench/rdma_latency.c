@@ -26,6 +26,7 @@ struct ping {
 	bool counted; /* of a card: numbers are not looked at, it would take longer than all else */
 	int underway; /* requests without their completion */
 	int arrived;  /* receives, not taken yet */
+	int taken;    /* and not posted again yet */
 	int64_t until; /* silence; 0: its clock was not looked at */
 };
 
@@ -96,9 +97,11 @@ static void post_receive(struct ping *p)
 		rdma_blame_call(p->r, p->rail, p->fault, "ibv_post_recv", failed);
 }
 
-/* Until nothing of ours is under way. */
+/* Until nothing of ours is under way. Receives are posted again here, while nobody waits. */
 static void settle(struct ping *p)
 {
+	for (; p->taken > 0 && well(p); p->taken--)
+		post_receive(p);
 	be_patient(p);
 	for (int i = 1; p->underway > 0 && well(p); i++) {
 		reap(p);
@@ -138,7 +141,7 @@ static uint64_t await_message(struct ping *p, uint64_t last)
 	if (p->by_memory || !well(p))
 		return number;
 	p->arrived--;
-	post_receive(p);
+	p->taken++;
 	return p->counted ? last + 1 : in_memory(p);
 }
 

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/deploy.h"
 #include "cli/suite.h"
+#include "coord/hello.h"
 
 #ifndef ASSAY_BUILD
 #define ASSAY_BUILD "unknown"
@@ -27,17 +28,10 @@
 const char *local_node_name(struct arena *arena)
 {
 	char name[HOST_NAME_MAX + 1] = "";
-	char *kept;
 
 	if (gethostname(name, sizeof(name) - 1) != 0 || !*name)
 		return "localhost";
-	kept = arena_str(arena, name);
-	for (char *p = kept; *p; p++)
-		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
-			*p = '_';
-	if (*kept == '.')
-		*kept = '_';
-	return kept;
+	return host_name_fit(arena, name);
 }
 
 const char *random_hex(struct arena *arena, int digits)

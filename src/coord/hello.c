@@ -1,7 +1,9 @@
 /* Reading, comparing and naming the nodes of a run. */
 #include "coord/hello.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,13 +80,25 @@ void identity_write(const struct identity *id, struct json_out *j)
 	json_array_end(j);
 }
 
+const char *host_name_fit(struct arena *arena, const char *name)
+{
+	char *kept = arena_strn(arena, name, strnlen(name, NAME_MAX));
+
+	for (char *p = kept; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+			*p = '_';
+	if (*kept == '.')
+		*kept = '_';
+	return *kept ? kept : "_";
+}
+
 void identity_parse(struct identity *id, struct arena *arena, const cJSON *o)
 {
 	const cJSON *list = json_get(o, "cards");
 	const char **cards = arena_array(arena, MOST_CARDS, sizeof(*cards));
 
 	*id = (struct identity){
-		.host = arena_str(arena, json_string(o, "host", "?")),
+		.host = host_name_fit(arena, json_string(o, "host", "")),
 		.version = arena_str(arena, json_string(o, "version", "?")),
 		.options = arena_str(arena, json_string(o, "options", "")),
 		.machine_id = arena_str(arena, json_string(o, "machine_id", "")),
@@ -267,6 +281,21 @@ static void compare_starts(struct comparison *c)
 	}
 }
 
+/* The host with the rank behind it, which may be the name of another host. */
+static const char *free_name(const struct comparison *c, const struct word *words, int n,
+                             const struct word *w)
+{
+	const char *name = arena_strf(c->arena, "%s-%d", w->text, w->rank);
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words[i].text, name) != 0)
+			continue;
+		name = arena_strf(c->arena, "%s_", name);
+		i = -1;
+	}
+	return name;
+}
+
 static void name_ranks(const struct comparison *c, const char **names)
 {
 	struct word *words = arena_array(c->arena, (size_t)c->count + 1, sizeof(*words));
@@ -282,8 +311,7 @@ static void name_ranks(const struct comparison *c, const char **names)
 	qsort(words, (size_t)n, sizeof(*words), by_text);
 	for (int i = 1; i < n; i++)
 		if (strcmp(words[i].text, words[i - 1].text) == 0)
-			names[words[i].rank] =
-				arena_strf(c->arena, "%s-%d", words[i].text, words[i].rank);
+			names[words[i].rank] = free_name(c, words, n, &words[i]);
 }
 
 struct hello_result hello_check(const struct identity *ids, int count, const char **names,

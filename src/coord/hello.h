@@ -19,11 +19,14 @@ struct identity {
 	int n_cards;
 };
 
+/* A host's name made fit for file names: letters, digits and "._-", no dot in front, at
+ * most 255 of them. */
+const char *host_name_fit(struct arena *arena, const char *name);
 /* Of this node, from /proc and /etc below `root`. */
 void identity_read(struct identity *id, struct arena *arena, const char *root, const char *host,
                    const char *version, const char *options);
 void identity_write(const struct identity *id, struct json_out *j);
-/* Strings from the arena. */
+/* Strings from the arena; the host is made fit once more, since the node may lie. */
 void identity_parse(struct identity *id, struct arena *arena, const cJSON *o);
 
 struct hello_result {

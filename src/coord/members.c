@@ -12,6 +12,8 @@
 
 /* Beyond what a node has planned: the time its messages may take. */
 #define ORDER_SLACK_S 60
+/* A soak takes days, and no node may make rank 0 wait for ever. */
+#define UNIT_MOST_S (7 * 86400.0)
 
 void leader_say(struct leader *l, const char *text)
 {
@@ -188,6 +190,9 @@ static void take_line(struct leader *l, struct member *m, const char *line, size
 
 static void take_hello(struct leader *l, struct member *m, const cJSON *o)
 {
+	/* Once: its name was compared with the others', and files go by it. */
+	if (l->stage != LEAD_HELLO || m->said_hello)
+		return;
 	identity_parse(&m->id, &l->arena, o);
 	m->said_hello = true;
 	m->name = m->id.host;
@@ -200,14 +205,23 @@ static const struct probe *probe_by_name(const struct leader *l, const char *nam
 	return probe_named(&probe, l->o->agent.probes, name, NULL) == ST_OK ? probe : NULL;
 }
 
+/* What a node says it needs; no longer than any probe may take. */
+static double told_seconds(const cJSON *o)
+{
+	return fmin(fmax(json_number(o, "seconds", 0), 0), UNIT_MOST_S);
+}
+
 static void take_plan(struct leader *l, struct member *m, const cJSON *o)
 {
 	const cJSON *list = json_get(o, "units");
 	int n = list ? cJSON_GetArraySize(list) : 0;
 
+	if (m->planned)
+		return;
 	m->units = arena_array(&l->arena, (size_t)n + 1, sizeof(*m->units));
-	m->seconds = json_number(o, "seconds", 0);
+	m->seconds = told_seconds(o);
 	m->bytes = json_int64(o, "bytes", 0);
+	m->bytes = m->bytes > 0 ? m->bytes : 0;
 	for (const cJSON *u = list ? list->child : NULL; u; u = u->next) {
 		struct member_unit *mu = &m->units[m->n_units];
 		const char *subject = json_string(u, "subject", NULL);
@@ -218,7 +232,7 @@ static void take_plan(struct leader *l, struct member *m, const cJSON *o)
 		mu->subject = subject ? arena_str(&l->arena, subject) : NULL;
 		mu->named = json_bool(u, "named", false);
 		mu->run = json_bool(u, "run", false);
-		mu->seconds = json_number(u, "seconds", 0);
+		mu->seconds = told_seconds(u);
 		mu->attempt = 1;
 		memcpy(mu->work, tmpf("%-12.12s", json_string(u, "work", "")), 13);
 		if (mu->run && l->o->resume)

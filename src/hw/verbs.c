@@ -397,7 +397,9 @@ int verbs_post(struct verbs_device *dev, const struct verbs_work *w)
 		.sg_list = &part,
 		.num_sge = 1,
 		.opcode = codes[w->op],
-		.send_flags = (w->told ? IBV_SEND_SIGNALED : 0) | (w->copied ? IBV_SEND_INLINE : 0),
+		.send_flags = (w->told ? IBV_SEND_SIGNALED : 0) |
+	                      (w->copied ? IBV_SEND_INLINE : 0) |
+	                      (w->told && w->op == VERBS_SEND ? IBV_SEND_SOLICITED : 0),
 		.wr.rdma = {w->remote_address, w->remote_key},
 	};
 	struct ibv_send_wr *bad;
@@ -429,9 +431,9 @@ int verbs_poll(struct verbs_device *dev, struct verbs_done *list, int most)
 	return n;
 }
 
-int verbs_arm(struct verbs_device *dev)
+int verbs_arm(struct verbs_device *dev, bool told)
 {
-	return -ibv_req_notify_cq(dev->queues->cq, 0);
+	return -ibv_req_notify_cq(dev->queues->cq, told);
 }
 
 int verbs_sleep(struct verbs_device *dev, int ms)
@@ -549,9 +551,10 @@ int verbs_poll(struct verbs_device *dev, struct verbs_done *list, int most)
 	return -ENOSYS;
 }
 
-int verbs_arm(struct verbs_device *dev)
+int verbs_arm(struct verbs_device *dev, bool told)
 {
 	(void)dev;
+	(void)told;
 	return -ENOSYS;
 }
 

@@ -93,7 +93,7 @@ struct verbs_work {
 	size_t at, bytes;
 	uint64_t remote_address; /* not of VERBS_SEND */
 	uint32_t remote_key;
-	bool told;   /* a completion is wanted */
+	bool told;   /* a completion is wanted; of a send, it wakes the receiver too */
 	bool copied; /* inline: bytes <= inline_bytes */
 };
 
@@ -111,8 +111,9 @@ struct verbs_done {
 /* What is done by now, at most `most`; negative: the queue is broken. */
 int verbs_poll(struct verbs_device *dev, struct verbs_done *list, int most);
 /* Sleeps until something may be done, at most `ms`; look once more before: what came
- * earlier does not wake. Negative: an errno value. */
-int verbs_arm(struct verbs_device *dev);
+ * earlier does not wake. `told`: of what is received, only what was sent as told wakes;
+ * what goes wrong always does. Negative: an errno value. */
+int verbs_arm(struct verbs_device *dev, bool told);
 int verbs_sleep(struct verbs_device *dev, int ms);
 
 /* What a completion status means to the person who rents the machine. {1} and {2} of

@@ -497,7 +497,8 @@ enum status reading_parse(struct reading *r, struct arena *arena, const char *li
 	struct line parsed;
 	enum status st = line_parse(&p, &parsed, line, len);
 
-	if (st == ST_OK && parsed.kind != LINE_READING) {
+	/* Blanks of JSON, and two lines of a journal. */
+	if (st == ST_OK && (parsed.kind != LINE_READING || memchr(line, '\n', len))) {
 		p.why = say(MSG_line_not_reading);
 		st = ST_PARSE;
 	}

@@ -2,10 +2,12 @@
  * up: each text in the place of every file that is read in a form of its own. */
 #include "fuzz.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "collective.h"
 #include "fio_series.h"
 #include "frameworks.h"
 #include "hw/host.h"
@@ -14,12 +16,30 @@
 #include "inventory_visible.h"
 #include "inventory_xid.h"
 #include "software.h"
-#include "storage_place.h"
+#include "storage_counters.h"
+
+#define BLOCK "sys/class/block/sda"
+#define NET   "sys/class/net/eth0"
+#define PORT  "sys/class/infiniband/mlx5_0/ports/1"
 
 static const char *const files[] = {
-	"proc/self/mountinfo", "proc/self/cgroup", "proc/self/limits", "proc/cpuinfo",
-	"proc/meminfo",        "proc/stat",        "etc/os-release",   "proc/driver/nvidia/version",
+	"proc/self/mountinfo",
+	"proc/self/cgroup",
+	"proc/self/limits",
+	"proc/cpuinfo",
+	"proc/meminfo",
+	"proc/stat",
+	"etc/os-release",
+	"proc/driver/nvidia/version",
 	"lib/libx.so.1",
+	BLOCK "/stat",
+	BLOCK "/device",
+	NET "/statistics/rx_bytes",
+	NET "/statistics/tx_bytes",
+	NET "/device",
+	NET "/speed",
+	NET "/operstate",
+	PORT "/rate",
 };
 
 static void kernel(struct arena *arena, const char *root)
@@ -39,6 +59,22 @@ static void kernel(struct arena *arena, const char *root)
 	host_mounts_read(arena, root, &count);
 	host_nvidia_read(arena, root);
 	storage_place_read(&place, arena, root, "/", NULL);
+}
+
+static void counters(struct arena *arena, const char *root)
+{
+	const struct storage_place place = {.over_network = true};
+	struct storage_counters found;
+	struct counted now;
+	double link;
+
+	fuzz_named(PORT "/link_layer", "InfiniBand\n", 11);
+	fuzz_named(PORT "/state", "4: ACTIVE\n", 10);
+	storage_counters_find(&found, arena, root, &place);
+	if (storage_counters_read(&found, root, &now))
+		fuzz_promise(now.read_bytes >= 0 && now.written_bytes >= 0, "bytes below nothing");
+	link = storage_link_bytes_per_s(root);
+	fuzz_promise(link >= 0 && isfinite(link), "a link that is none");
 }
 
 static void elf(struct arena *arena, const char *root)
@@ -73,6 +109,7 @@ static void texts(struct arena *arena, const char *text, size_t len)
 	fuzz_promise(cpu_list_parse(text, cpus, 64) >= -1, "a number of CPUs");
 	rdma_gid_parse(text, gid);
 	pci_address_valid(text);
+	collective_log_find_algorithm(arena, text);
 	storage_mount_option(arena, text, "addr");
 	visible = visible_parse(arena, text, 8);
 	fuzz_promise(visible.n <= VISIBLE_WORDS, "more cards than there is room for");
@@ -96,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		fuzz_named(files[i], data, len);
 	kernel(&arena, root);
 	elf(&arena, root);
+	counters(&arena, root);
 	texts(&arena, arena_strn(&arena, (const char *)data, len), len);
 	arena_release(&arena);
 	return 0;

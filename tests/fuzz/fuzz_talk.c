@@ -10,6 +10,7 @@
 #include "frameworks_nodes.h"
 #include "gemm_rows.h"
 #include "net.h"
+#include "patterns.h"
 #include "storage_all.h"
 #include "training.h"
 
@@ -99,12 +100,30 @@ static void frameworks(struct probe_ctx *ctx)
 	fuzz_promise(a.outcome == OUTCOME_MEASURED || a.why, "an answer without its reason");
 }
 
+static double second(struct probe_ctx *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return 1;
+}
+
+/* Rank 0 among nodes of which each has two rails. */
+static void patterns(struct probe_ctx *ctx)
+{
+	struct patterns_node n = {.ctx = ctx, .n_rails = 2};
+	struct patterns_lead lead = {.n = &n, .ctx = ctx};
+
+	patterns_hear_all(&lead);
+	fuzz_promise(lead.rails <= 2, "more rails than all have");
+}
+
 static void parts(struct probe_ctx *ctx, const char *text)
 {
 	struct json_doc doc;
 	struct net net = {.ctx = ctx, .self = 0, .other = 1};
 	struct net_offer offer;
 	struct net_fault fault = {0};
+	struct patterns_peer peer = {0};
 	const char *const *args;
 	struct identity ids[2] = {
 		{.host = "a", .version = "1", .machine_id = "", .boot_id = "", .options = ""}};
@@ -120,6 +139,10 @@ static void parts(struct probe_ctx *ctx, const char *text)
 		net_fault_list(ctx, &fault, outcome, id, args);
 	identity_parse(&ids[1], ctx->arena, doc.root);
 	hello_check(ids, 2, names, ctx->arena);
+	patterns_rdma_read(ctx, &peer, json_get(doc.root, "rails"));
+	fuzz_promise(peer.n_rails <= PATTERNS_RAILS, "a rail too many");
+	for (int i = 0; i < peer.n_rails; i++)
+		fuzz_promise(peer.rails[i].n_qpn <= VERBS_QPS_MOST, "a queue pair too many");
 	json_release(&doc);
 	net_hear(&net, text);
 	for (int d = 0; d < 2; d++)
@@ -132,8 +155,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const char *const peers[PEERS] = {"n1", "n2", "n3", "n4"};
 	struct arena arena = {0};
-	struct probe_ctx ctx = {
-		.arena = &arena, .peers = peers, .n_peers = PEERS, .recv_text = receive};
+	struct probe_ctx ctx = {.arena = &arena,
+	                        .peers = peers,
+	                        .n_peers = PEERS,
+	                        .recv_text = receive,
+	                        .param_real = second};
 
 	text_of_peer = arena_strn(&arena, (const char *)data, len);
 	nodes(&ctx);
@@ -141,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	training(&ctx);
 	storage(&ctx);
 	frameworks(&ctx);
+	patterns(&ctx);
 	parts(&ctx, text_of_peer);
 	arena_release(&arena);
 	return 0;

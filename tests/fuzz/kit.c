@@ -11,7 +11,9 @@
 #include "run/line.h"
 #include "score/score.h"
 
-#define NAMES 32
+#define NAMES     32
+#define NAME_MOST 160
+#define PATH_ROOM (64 + NAME_MOST)
 
 const char *fuzz_file(const uint8_t *data, size_t len)
 {
@@ -29,15 +31,15 @@ const char *fuzz_file(const uint8_t *data, size_t len)
 
 /* In memory where there is such a place: a file a run wears a disk. */
 static char folder[64];
-static char names[NAMES][80];
+static char names[NAMES][NAME_MOST];
 static int n_names;
 
 static void remove_folder(void)
 {
-	char path[160];
+	char path[PATH_ROOM];
 
 	for (int i = 0; i < n_names; i++) {
-		snprintf(path, sizeof(path), "%s/%.79s", folder, names[i]);
+		snprintf(path, sizeof(path), "%s/%.*s", folder, NAME_MOST - 1, names[i]);
 		unlink(path);
 		for (char *cut; (cut = strrchr(path, '/')) > path + strlen(folder);) {
 			*cut = '\0';
@@ -70,7 +72,7 @@ static void make_folders(char *path)
 
 const char *fuzz_named(const char *name, const void *data, size_t len)
 {
-	static char path[160];
+	static char path[PATH_ROOM];
 	int known = 0;
 	FILE *f;
 

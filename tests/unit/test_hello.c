@@ -40,6 +40,25 @@ static void different_nodes_keep_their_names(void **state)
 	arena_release(&arena);
 }
 
+/* Files go by them, and a node may lie. */
+static void names_are_fit_for_files_and_never_the_same(void **state)
+{
+	struct arena arena = {0};
+	struct identity ids[] = {node("n", "b1"), node("n", "b2"), node("n-1", "b3")};
+	const char *names[3];
+
+	(void)state;
+	check(ids, 3, names, &arena);
+	for (int i = 0; i < 3; i++)
+		assert_string_not_equal(names[i], names[(i + 1) % 3]);
+	assert_string_equal(names[2], "n-1");
+	assert_string_equal(host_name_fit(&arena, "node-7.rack_2"), "node-7.rack_2");
+	assert_string_equal(host_name_fit(&arena, "../../etc/x"), "_._.._etc_x");
+	assert_string_equal(host_name_fit(&arena, "a b\n\xff"), "a_b__");
+	assert_string_equal(host_name_fit(&arena, ""), "_");
+	arena_release(&arena);
+}
+
 static void two_ranks_on_one_node_are_refused(void **state)
 {
 	struct arena arena = {0};
@@ -280,6 +299,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(different_nodes_keep_their_names),
+		cmocka_unit_test(names_are_fit_for_files_and_never_the_same),
 		cmocka_unit_test(two_ranks_on_one_node_are_refused),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(other_options_are_refused),

@@ -31,6 +31,8 @@ ours() {
 	end 1 127.0.0.1 probe.1 depth=128 pings=400 point_s=0.05 seconds=0.4 others_s=0.4 &
 	end 0 127.0.0.1 probe depth=128 pings=400 point_s=0.05 seconds=0.4 others_s=0.4 || say "the probe: exit $?"
 	wait
+	# What was not measured, and why: outcome, reason.
+	awk -F'\t' '/_latency_us|_nic_(write|read|send)_gbps/ && $3 != "measured" && !told[$6]++ { print $1 " of " $2 ": " $3 ", " $6 }' probe | while read -r line; do say "$line"; done
 	awk -F'\t' '$2 == "node0|node1|rxe0" && /_latency_us/ { split($1, w, "_"); print "probe", w[2] "_lat", $4 }
 		$2 == "node0|node1|rxe0" && /_nic_(write|read|send)_gbps/ { split($1, w, "_"); print "probe", w[3] "_bw", $4 }' probe >>ratios.txt
 }
