@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/deploy.h"
+#include "cli/evidence_archive.h"
 #include "cli/progress.h"
 #include "coord/comm.h"
 #include "score/suspects.h"
@@ -78,11 +79,15 @@ static const char *common_options(struct arena *arena, const struct options *o)
 static struct agent_options agent_options(struct comm *comm, const struct options *o,
                                           const char *host, double scale, struct arena *arena)
 {
+	char digest[SHA256_HEX];
+	bool known = evidence_tool(digest, NULL) == ST_OK;
+
 	return (struct agent_options){
 		.comm = comm,
 		.probes = probe_table,
 		.host = host,
 		.version = ASSAY_VERSION,
+		.program = known ? arena_str(arena, digest) : "",
 		.options = common_options(arena, o),
 		.lib_dir = option_text(o, "lib-dir", NULL),
 		.sys_root = option_text(o, "sys-root", ""),

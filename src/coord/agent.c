@@ -218,6 +218,10 @@ static enum status setup(struct agent *a, const cJSON *o, struct error *err)
 
 	if (st != ST_OK)
 		return st;
+	if (err->text.len)
+		tell_trouble(a, str_text(&err->text));
+	error_release(err);
+	*err = (struct error){0};
 	a->shared = a->o.comm->rank == 0 || spool_sees(dir, run);
 	a->dir = arena_str(&a->arena, a->shared ? dir : spool_dir(a->spool));
 	st = make_plan(a, o, err);
@@ -536,6 +540,7 @@ struct agent *agent_open(const struct agent_options *options)
 	a->heard_ns = a->beat_ns = clock_now(&clock_system);
 	identity_read(&id, &a->arena, options->sys_root, options->host, options->version,
 	              options->options);
+	id.program = options->program;
 	wire_begin(&w);
 	identity_write(&id, &w.j);
 	wire_end(&w, options->comm, 0, WIRE_HELLO, NULL);

@@ -16,6 +16,7 @@ struct agent_options {
 	const struct probe *const *probes;
 	const char *host;    /* name of this node, as far as it knows */
 	const char *version; /* of Assay */
+	const char *program; /* SHA-256 of its file; "": not known */
 	const char *options; /* coord/hello.h */
 	const char *lib_dir;
 	const char *sys_root;

@@ -15,8 +15,9 @@
 #define STEP_NS  (5 * NS_PER_MS) /* between two looks, at most 200 a second */
 #define ALIVE_NS NS_PER_S
 #define SHOW_NS  (NS_PER_S / 2)
-#define END_S    20  /* for good-byes */
-#define STOP_S   10  /* for the last lines of an interrupted run */
+#define AWAY_NS  (2 * NS_PER_S) /* between two looks: rank 0 itself stood still */
+#define END_S    20             /* for good-byes */
+#define STOP_S   10             /* for the last lines of an interrupted run */
 #define LEAVE_S  180 /* for rank 0 to judge and write, before a node leaves without its word */
 /* Whose clock differs more, after so many answers, is said to. */
 #define CLOCK_APART_S 1
@@ -77,12 +78,11 @@ static double in_stage_s(const struct leader *l)
 	return (double)(clock_now(&clock_system) - l->stage_ns) / 1e9;
 }
 
-static void lose_silent(struct leader *l, bool (*has)(const struct member *m))
+static void lose_silent(struct leader *l, bool (*has)(const struct member *m), enum msg why)
 {
 	for (int i = 0; i < l->count; i++)
 		if (!l->members[i].lost && !has(&l->members[i]))
-			member_lose(l, &l->members[i],
-			            say(MSG_lost_hello, tmpf("%.0f", l->o->hello_s)));
+			member_lose(l, &l->members[i], say(why, tmpf("%.0f", l->o->hello_s)));
 }
 
 static bool all_have(const struct leader *l, bool (*has)(const struct member *m))
@@ -155,7 +155,7 @@ static void greet(struct leader *l)
 	}
 	for (int i = 0; i < l->count; i++)
 		l->members[i].name = names[i];
-	lose_silent(l, has_hello);
+	lose_silent(l, has_hello, MSG_lost_hello);
 	run_json_format(&run, l->o->request->info, NULL);
 	enter(l, LEAD_PLAN);
 	for (int i = 0; i < l->count; i++) {
@@ -189,7 +189,7 @@ static void take_plans(struct leader *l)
 	double longest = 0;
 	int64_t bytes = 0;
 
-	lose_silent(l, has_plan);
+	lose_silent(l, has_plan, MSG_lost_plan);
 	enter(l, LEAD_READY);
 	for (int i = 0; i < l->count; i++) {
 		struct member *m = &l->members[i];
@@ -269,6 +269,25 @@ static void next_phase(struct leader *l)
 }
 
 /* --- watching ---------------------------------------------------------------------------- */
+
+/* Stopped, moved to another machine, or waiting for its own disk: what nodes said
+ * meanwhile is not read yet, and that was not their silence. */
+static void forgive_own_absence(struct leader *l)
+{
+	int64_t now = clock_now(&clock_system), away = l->turn_ns ? now - l->turn_ns : 0;
+
+	l->turn_ns = now;
+	if (away < AWAY_NS)
+		return;
+	for (int i = 0; i < l->count; i++) {
+		l->members[i].heard_ns += away;
+		l->members[i].until_ns += away;
+	}
+	l->stage_ns += away;
+	if (l->stopped_ns)
+		l->stopped_ns += away;
+	leader_say(l, say(MSG_rank0_absent, tmpf("%.0f", (double)away / 1e9)));
+}
 
 static void watch(struct leader *l)
 {
@@ -364,6 +383,7 @@ static bool all_gone(const struct leader *l)
 
 static void lead(struct leader *l)
 {
+	forgive_own_absence(l);
 	watch(l);
 	tell_alive(l);
 	watch_clocks(l);

@@ -55,6 +55,7 @@ void identity_read(struct identity *id, struct arena *arena, const char *root, c
 	*id = (struct identity){
 		.host = host,
 		.version = version,
+		.program = "",
 		.options = options,
 		.machine_id = first_line(arena, root, "/etc/machine-id"),
 		.boot_id = first_line(arena, root, "/proc/sys/kernel/random/boot_id"),
@@ -71,6 +72,7 @@ void identity_write(const struct identity *id, struct json_out *j)
 {
 	json_put_string(j, "host", id->host);
 	json_put_string(j, "version", id->version);
+	json_put_string(j, "program", id->program);
 	json_put_string(j, "options", id->options);
 	json_put_string(j, "machine_id", id->machine_id);
 	json_put_string(j, "boot_id", id->boot_id);
@@ -100,6 +102,7 @@ void identity_parse(struct identity *id, struct arena *arena, const cJSON *o)
 	*id = (struct identity){
 		.host = host_name_fit(arena, json_string(o, "host", "")),
 		.version = arena_str(arena, json_string(o, "version", "?")),
+		.program = arena_str(arena, json_string(o, "program", "")),
 		.options = arena_str(arena, json_string(o, "options", "")),
 		.machine_id = arena_str(arena, json_string(o, "machine_id", "")),
 		.boot_id = arena_str(arena, json_string(o, "boot_id", "")),
@@ -147,18 +150,23 @@ static void note(struct comparison *c, const char *text)
 		str_addf(&c->notes, "%s\n", text);
 }
 
+static void end_notes(struct comparison *c)
+{
+	if (c->of_kind > NOTES_SAID)
+		str_addf(&c->notes, "%s\n",
+		         say(MSG_hello_more, tmpf("%d", c->of_kind - NOTES_SAID)));
+	c->of_kind = 0;
+}
+
 /* Calls meet for each word that a later rank shares with an earlier one. */
 static void find_equal(struct comparison *c, struct word *words, int n,
                        void (*meet)(struct comparison *c, int a, int b, const char *word))
 {
-	c->of_kind = 0;
 	qsort(words, (size_t)n, sizeof(*words), by_text);
 	for (int i = 1; i < n; i++)
 		if (*words[i].text && strcmp(words[i].text, words[i - 1].text) == 0)
 			meet(c, words[i - 1].rank, words[i].rank, words[i].text);
-	if (c->of_kind > NOTES_SAID)
-		str_addf(&c->notes, "%s\n",
-		         say(MSG_hello_more, tmpf("%d", c->of_kind - NOTES_SAID)));
+	end_notes(c);
 }
 
 static void same_kernel(struct comparison *c, int a, int b, const char *word)
@@ -278,7 +286,11 @@ static void compare_starts(struct comparison *c)
 			              id->version));
 		if (strcmp(first->options, id->options) != 0)
 			refuse_options(c, (int)(first - c->ids), i);
+		if (*first->program && *id->program && strcmp(first->program, id->program) != 0)
+			note(c, say(MSG_hello_program, tmpf("%d", i), id->host, id->version,
+			            tmpf("%d", (int)(first - c->ids)), first->host));
 	}
+	end_notes(c);
 }
 
 /* The host with the rank behind it, which may be the name of another host. */

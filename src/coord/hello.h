@@ -12,6 +12,7 @@
 struct identity {
 	const char *host;         /* as the kernel calls it, fit for file names */
 	const char *version;      /* of Assay */
+	const char *program;      /* SHA-256 of its file; "": not known */
 	const char *machine_id;   /* "": none */
 	const char *boot_id;      /* of the kernel: the same in two containers of one host */
 	const char *options;      /* it was started with, "--name value", a line each, in order */
@@ -39,7 +40,8 @@ struct hello_result {
 /* Names each rank (names[i], from the arena, all different): its host, with the
  * rank behind it where another one has that name too. ids[i].host NULL: that
  * rank said nothing. Refused are another version, other options, one kernel under one host
- * name twice (two ranks on a node), and a card that two ranks have. */
+ * name twice (two ranks on a node), and a card that two ranks have; noted is another build
+ * of the same version. */
 struct hello_result hello_check(const struct identity *ids, int count, const char **names,
                                 struct arena *arena);
 

@@ -65,6 +65,7 @@ struct leader {
 	enum leader_stage stage;
 	int phase; /* of plan_phases */
 	int64_t started_ns, stage_ns, alive_ns, shown_ns, stopped_ns;
+	int64_t turn_ns; /* of the last look at the nodes */
 	struct keeper keeper;
 	struct voice voice;
 	double phase_s;      /* that the slowest node needs for it, by its plan */

@@ -176,6 +176,9 @@ static void take_line(struct leader *l, struct member *m, const char *line, size
 	m->lines++;
 	if (reading_parse(&r, &scratch, line, len, &why) != ST_OK || !r.metric) {
 		leader_warn(l, m, say(MSG_voice_line), why, say(MSG_child_line, m->name, why));
+	} else if (r.writer != (int)(m - l->members)) {
+		why = say(MSG_line_of_other, tmpf("%d", r.writer));
+		leader_warn(l, m, say(MSG_voice_line), why, say(MSG_child_line, m->name, why));
 	} else if (!(l->crews && r.work && crews_refuse(l, r.work, r.attempt))) {
 		mark_seen(m, &r);
 		if (l->crews)

@@ -87,21 +87,16 @@ static int open_lines(const char *dir, struct error *err)
 	return -1;
 }
 
-enum status spool_open(struct spool **out, const char *run, const char *host, int rank,
-                       struct error *err)
+static enum status open_below(struct spool *s, const char *parent, const char *host, int rank,
+                              struct error *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	struct spool *s = calloc(1, sizeof(*s));
+	enum status st = make_dir(parent, err);
+	const char *own = tmpf("%s-%d", host, rank);
 	struct str path = {0};
-	enum status st;
 
-	if (!s)
-		die_nomem();
-	str_addf(&path, "%s/.assay-%s", tmp && *tmp == '/' ? tmp : "/var/tmp", run);
-	st = make_dir(path.data, err);
+	str_addf(&path, "%s/%s", parent, own);
 	if (st == ST_OK)
-		sweep_earlier(path.data, host, tmpf("%s-%d", host, rank));
-	str_addf(&path, "/%s-%d", host, rank);
+		sweep_earlier(parent, host, own);
 	if (st == ST_OK)
 		st = make_dir(path.data, err);
 	if (st == ST_OK) {
@@ -109,6 +104,39 @@ enum status spool_open(struct spool **out, const char *run, const char *host, in
 		st = s->fd < 0 ? ST_IO : ST_OK;
 	}
 	s->dir = str_detach(&path);
+	return st;
+}
+
+enum status spool_open(struct spool **out, const char *run, const char *host, int rank,
+                       struct error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	const char *const places[] = {tmp && *tmp == '/' ? tmp : "/var/tmp", "/var/tmp", "/tmp",
+	                              "/dev/shm"};
+	struct spool *s = calloc(1, sizeof(*s));
+	struct error first = {0}, here = {0};
+	struct str parent = {0};
+	enum status st = ST_IO;
+
+	if (!s)
+		die_nomem();
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && st != ST_OK; i++) {
+		free(s->dir);
+		str_clear(&parent);
+		str_addf(&parent, "%s/.assay-%s", places[i], run);
+		st = open_below(s, parent.data, host, rank, &here);
+		if (st != ST_OK && !first.status)
+			first = here;
+		else
+			error_release(&here);
+		here = (struct error){0};
+	}
+	if (st == ST_OK && first.status)
+		error_set(err, st, MSG_spool_elsewhere, str_text(&first.text), s->dir);
+	else if (st != ST_OK)
+		error_set(err, st, MSG_spool_nowhere, str_text(&first.text));
+	error_release(&first);
+	str_release(&parent);
 	if (st == ST_OK) {
 		*out = s;
 		return ST_OK;

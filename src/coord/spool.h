@@ -1,6 +1,7 @@
 /* What a node has found and rank 0 may not have saved yet, on the node's own disk:
- * a directory of its own below TMPDIR (else /var/tmp), removed at the end of a run
- * that ended in order. */
+ * a directory of its own below TMPDIR, /var/tmp, /tmp or /dev/shm, the first that can
+ * be had (launchers carry a TMPDIR to nodes that have no such directory); removed at the
+ * end of a run that ended in order. */
 #ifndef ASSAY_COORD_SPOOL_H
 #define ASSAY_COORD_SPOOL_H
 
@@ -14,7 +15,8 @@ struct spool;
 
 /* Makes <tmp>/.assay-<run>/<host>-<rank>, mode 0700; one that is there already and
  * ours is used (a resume), anything else by that name is refused. What an earlier attempt
- * left under another rank of this host is removed. */
+ * left under another rank of this host is removed. `err` says also with ST_OK what could
+ * not be had before. */
 enum status spool_open(struct spool **out, const char *run, const char *host, int rank,
                        struct error *err);
 const char *spool_dir(const struct spool *s);

@@ -63,6 +63,30 @@ expect 0 "$ASSAY" verify "$dir"
 [ "$(count "$dir" node1 jitter measured)" = 3 ] || fail "not resumed: $(tail -n 3 "$tmp/err")"
 [ "$(count "$dir" node1 jitter lost)" = 7 ] || fail "the loss was removed"
 
+# Rank 0 itself stands still, longer than anybody may be silent: nobody was, and the time
+# is everybody's once more. What a launcher exports need not be there on each node.
+program=$ASSAY
+on_node node3 'TMPDIR=/nowhere/tmp exec "$@"'
+ASSAY=$tmp/rank
+begin openmpi 2
+ASSAY=$program
+pid=$(rank_on 0)
+kill -STOP "$pid"
+sleep 7
+kill -CONT "$pid"
+until_line "$tmp/err" "rank 0 stood still for 7 s"
+let_go 2
+until_judged
+rm -rf "/var/tmp/.assay-$(sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' "$dir/run.json")"
+grep -q "/nowhere/tmp.*is kept in /var/tmp/" "$tmp/err" || fail "it is not said where the lines of node3 are kept: $(tail -n 5 "$tmp/err")"
+! grep "was lost" "$tmp/err" || fail "nobody was silent"
+for n in 0 1 2 3; do
+	# What held node2 had no figures in it.
+	[ "$(count "$dir" node$n jitter lost)" = 0 ] && { [ $n = 2 ] || [ "$(count "$dir" node$n jitter measured)" = 3 ]; } ||
+		fail "rank 0 stood still: jitter of node$n"
+done
+expect 0 "$ASSAY" verify "$dir"
+
 # Rank 0 dies: the others end by themselves, and the run is resumed without its node.
 begin openmpi 0
 end -9 0

@@ -125,8 +125,12 @@ static void parts(struct probe_ctx *ctx, const char *text)
 	struct net_fault fault = {0};
 	struct patterns_peer peer = {0};
 	const char *const *args;
-	struct identity ids[2] = {
-		{.host = "a", .version = "1", .machine_id = "", .boot_id = "", .options = ""}};
+	struct identity ids[2] = {{.host = "a",
+	                           .version = "1",
+	                           .program = "",
+	                           .machine_id = "",
+	                           .boot_id = "",
+	                           .options = ""}};
 	const char *names[2];
 	enum outcome outcome;
 	enum msg id;

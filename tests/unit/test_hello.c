@@ -13,6 +13,7 @@ static struct identity node(const char *host, const char *boot)
 {
 	return (struct identity){.host = host,
 	                         .version = "1",
+	                         .program = "",
 	                         .options = "--nodes 4\n--budget quick\n",
 	                         .machine_id = boot,
 	                         .boot_id = boot,
@@ -87,6 +88,26 @@ static void another_version_is_refused(void **state)
 	assert_non_null(strstr(r.refusal, "Assay 1"));
 	assert_non_null(strstr(r.refusal, "Assay 2"));
 	assert_non_null(strstr(r.refusal, "n2"));
+	arena_release(&arena);
+}
+
+/* Of one version and yet not the same code, maybe: said. */
+static void another_build_is_noted(void **state)
+{
+	struct arena arena = {0};
+	struct identity ids[] = {node("n1", "b1"), node("n2", "b2"), node("n3", "b3")};
+	const char *names[3];
+	struct hello_result r;
+
+	(void)state;
+	ids[0].program = ids[1].program = "aa";
+	r = check(ids, 3, names, &arena);
+	assert_null(r.notes);
+	ids[2].program = "bb";
+	r = check(ids, 3, names, &arena);
+	assert_null(r.refusal);
+	assert_non_null(
+		strstr(r.notes, "rank 2 on n3 runs another build of Assay 1 than rank 0 on n1"));
 	arena_release(&arena);
 }
 
@@ -302,6 +323,7 @@ int main(void)
 		cmocka_unit_test(names_are_fit_for_files_and_never_the_same),
 		cmocka_unit_test(two_ranks_on_one_node_are_refused),
 		cmocka_unit_test(another_version_is_refused),
+		cmocka_unit_test(another_build_is_noted),
 		cmocka_unit_test(other_options_are_refused),
 		cmocka_unit_test(a_thousand_copies_are_said_in_few_lines),
 		cmocka_unit_test(a_card_that_two_have_is_refused),
