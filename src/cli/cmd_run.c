@@ -36,6 +36,7 @@ static const struct option_row rows[] = {
 	{"vendor", OPTION_TEXT, "NAME", 0, 0, NULL, MSG_opt_vendor},
 	{"pairs", OPTION_WORD, NULL, 0, 0, "sample|all", MSG_opt_pairs},
 	{"lost-after", OPTION_INT, "SECONDS", 1, 3600, NULL, MSG_opt_lost_after},
+	{"absent", OPTION_LIST, "HOST,HOST", 0, 0, NULL, MSG_opt_absent},
 	{"comm-module", OPTION_TEXT, "FILE", 0, 0, NULL, MSG_opt_comm_module},
 	{"waive", OPTION_EACH, "RULE[,SUBJECT]", 0, 0, NULL, MSG_opt_waive},
 	{"reason", OPTION_EACH, "TEXT", 0, 0, NULL, MSG_opt_reason},

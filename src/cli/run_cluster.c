@@ -15,6 +15,7 @@
 #include "cli/evidence_archive.h"
 #include "cli/progress.h"
 #include "coord/comm.h"
+#include "coord/hello.h"
 #include "score/suspects.h"
 
 #define HELLO_S 120
@@ -41,6 +42,7 @@ enum status run_join(struct comm **comm, const struct options *o, struct error *
 	                               .nodes = (int)option_int(o, "nodes", 0)};
 	struct comm_launcher launcher;
 
+	option_list(o, "absent", &request.absent);
 	comm_launcher_find(&launcher, getenv);
 	/* One node's run with the others named is a run all the same. */
 	if (!launcher.name) {
@@ -172,6 +174,16 @@ static enum pair_choice pairs_of(const struct options *o)
 	return strcmp(word, "all") == 0 ? PAIRS_ALL : PAIRS_SAMPLE;
 }
 
+static const char *const *absent_nodes(const struct options *o, struct arena *arena, int *count)
+{
+	const char *const *hosts = option_list(o, "absent", count);
+	const char **names = arena_array(arena, (size_t)*count + 1, sizeof(*names));
+
+	for (int i = 0; i < *count; i++)
+		names[i] = host_name_fit(arena, hosts[i]);
+	return names;
+}
+
 enum status run_lead(struct run_setup *s, const struct options *o, struct comm *comm,
                      bool *all_alive, bool *begun, struct error *err)
 {
@@ -200,6 +212,7 @@ enum status run_lead(struct run_setup *s, const struct options *o, struct comm *
 	char digest[65];
 	enum status st, ended;
 
+	options.absent = absent_nodes(o, &s->arena, &options.n_absent);
 	if (comm->recovery == COMM_RECOVERY_OFF)
 		log_note(MSG_recovery_off, comm->library);
 	progress_init(&view);

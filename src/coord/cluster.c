@@ -85,6 +85,16 @@ static void lose_silent(struct leader *l, bool (*has)(const struct member *m), e
 			member_lose(l, &l->members[i], say(why, tmpf("%.0f", l->o->hello_s)));
 }
 
+static void lose_absent(struct leader *l)
+{
+	for (int i = 0; i < l->o->n_absent; i++) {
+		struct member *m = &l->members[l->count + i];
+
+		m->name = l->o->absent[i];
+		member_lose(l, m, say(MSG_lost_absent));
+	}
+}
+
 static bool all_have(const struct leader *l, bool (*has)(const struct member *m))
 {
 	for (int i = 0; i < l->count; i++)
@@ -156,6 +166,7 @@ static void greet(struct leader *l)
 	for (int i = 0; i < l->count; i++)
 		l->members[i].name = names[i];
 	lose_silent(l, has_hello, MSG_lost_hello);
+	lose_absent(l);
 	run_json_format(&run, l->o->request->info, NULL);
 	enter(l, LEAD_PLAN);
 	for (int i = 0; i < l->count; i++) {
@@ -508,9 +519,10 @@ static void leader_open(struct leader *l, const struct cluster_options *o)
 
 	l->comm = o->agent.comm;
 	l->count = l->comm->size;
-	l->members = arena_array(&l->arena, (size_t)l->count + 1, sizeof(*l->members));
+	l->members = arena_array(&l->arena, (size_t)l->count + (size_t)o->n_absent + 1,
+	                         sizeof(*l->members));
 	l->keeper = (struct keeper){.save = o->store, .arg = o->store_arg};
-	l->voice = (struct voice){.tell = say_line, .arg = l, .count = l->count};
+	l->voice = (struct voice){.tell = say_line, .arg = l, .count = l->count + o->n_absent};
 	l->started_ns = l->stage_ns = now;
 	for (int i = 0; i < l->count; i++) {
 		l->members[i].name = arena_strf(&l->arena, "rank-%d", i);

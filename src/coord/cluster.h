@@ -16,6 +16,9 @@ struct cluster_options {
 	const char *dir;
 	struct rundir *resume; /* or NULL */
 	enum pair_choice pairs;
+	/* Nodes that were ordered and could not be started; they are lost from the first. */
+	const char *const *absent;
+	int n_absent;
 	const struct judge *judge; /* of pairs to be read again; NULL: none are */
 	double hello_s;            /* how long ranks have for their first word and their plan */
 	/* The journal: opened once it is known that there will be a run. */

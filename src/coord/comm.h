@@ -28,6 +28,7 @@ struct comm_request {
 	const char *module; /* --comm-module: the file; NULL: beside the executable, then
 	                       <prefix>/lib/assay, as assay_comm_<family>.so */
 	int nodes;          /* --nodes; 0: not said */
+	int absent;         /* of those that could not be started */
 };
 
 /* ST_USAGE (exit 3): no fitting module, or another world than asked for. One

@@ -192,15 +192,15 @@ static enum status module_for(const struct comm_module **out, const char *path,
 
 /* --- the world ------------------------------------------------------------------ */
 
-static enum status world_check(const struct comm *c, const struct comm_launcher *l, int nodes,
-                               struct error *err)
+static enum status world_check(const struct comm *c, const struct comm_launcher *l,
+                               const struct comm_request *request, struct error *err)
 {
 	if (l->size && c->size != l->size)
 		return error_set(err, ST_USAGE, MSG_comm_world_split, l->name, tmpf("%d", l->size),
 		                 tmpf("%d", c->size), c->library);
-	if (nodes && c->size != nodes)
-		return error_set(err, ST_USAGE, MSG_comm_world_size, tmpf("%d", nodes), l->name,
-		                 tmpf("%d", c->size));
+	if (request->nodes && c->size + request->absent != request->nodes)
+		return error_set(err, ST_USAGE, MSG_comm_world_size, tmpf("%d", request->nodes),
+		                 l->name, tmpf("%d", c->size), tmpf("%d", request->absent));
 	return ST_OK;
 }
 
@@ -227,7 +227,7 @@ static enum status world_open(struct comm **out, const struct comm_request *requ
 			return st;
 		(*out)->recovery = l->recovery;
 	}
-	st = world_check(*out, l, request->nodes, err);
+	st = world_check(*out, l, request, err);
 	if (st != ST_OK) {
 		(*out)->ops->close(*out, true, CLOSE_S, EXIT_USAGE);
 		*out = NULL;

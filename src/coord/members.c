@@ -124,7 +124,9 @@ void member_lose(struct leader *l, struct member *m, const char *why)
 		return;
 	m->lost = true;
 	l->result->lost++;
-	l->comm->ops->forget(l->comm, (int)(m - l->members));
+	/* Who is absent has no rank. */
+	if (m < l->members + l->count)
+		l->comm->ops->forget(l->comm, (int)(m - l->members));
 	time_add_utc(&sign, m->heard_wall_ns);
 	reason_set(&ctx, &reason, MSG_node_lost, m->name, phase_name(l), why,
 	           m->said_hello ? sign.data : "-");

@@ -148,6 +148,18 @@ for mpi in openmpi mpich; do
 	clear_host 2
 	"$cluster/hosts" join "$hosts" 2
 
+	# A host that is dead before the start: the others are measured, and it is lost.
+	"$cluster/hosts" cut "$hosts" 2
+	begin $mpi 0.2
+	ends $want
+	said "launch: node2 does not answer: rsh: node2: no route to host"
+	said "3 hosts, one rank each, $mpi, .* 1 of 4 do not answer and are lost"
+	said "node2 was lost in phase hello: it did not answer when the run was started"
+	grep -q "node2.*lost" "$tmp/out" || fail "$mpi: node2 is not in the report"
+	[ "$(count "$dir" node2 inventory lost)" -gt 0 ] || fail "$mpi: no reading says that node2 is lost"
+	expect 0 "$ASSAY" verify "$dir"
+	"$cluster/hosts" join "$hosts" 2
+
 	# The launcher dies: no verdict, and nobody goes on for nothing.
 	begin $mpi 20
 	until_line "$tmp/err" "phase cards"
@@ -158,6 +170,14 @@ for mpi in openmpi mpich; do
 		[ -z "$("$cluster/hosts" pids "$hosts" $n)" ] || fail "$mpi: left on node$n"
 	done
 done
+# Nobody is there.
+printf 'nodea\nnodeb\n' >"$tmp/nobody"
+for mpi in openmpi mpich; do
+	expect 3 "$hosts/rsh" node0 "exec '$start' --launcher $mpi --assay '$ASSAY' --rsh '$hosts/rsh' '$tmp/nobody' -- run"
+	says "nodeb does not answer"
+	says "none of the 2 hosts answers"
+done
+
 begin openmpi 20 --limit 3
 ends 143
 said "not finished after 3 s"
