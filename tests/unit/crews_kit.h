@@ -313,6 +313,7 @@ static inline void say_reading(struct desk *d, const cJSON *order, int from, con
 
 	r.time = "2026-12-02T03:00:00.000Z";
 	r.node = cJSON_GetArrayItem(nodes, 0)->valuestring;
+	r.writer = atoi(r.node + 1);
 	r.phase = "pairs";
 	r.probe = "pair";
 	r.attempt = (int)json_number(order, "attempt", 0);
